@@ -1,0 +1,117 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/seed6990a682/teams/internal/errs"
+)
+
+// Main runs one command line and returns the exit code. It prints to stdout and
+// stderr only, and ends the process itself only when a command hangs after a
+// panic.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := newEnv(stdin, stdout, stderr)
+	return e.conclude(e.guard(func() error { return e.dispatch(args) }))
+}
+
+// guard makes an error of a panic in f.
+func (e *Env) guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.takeResult()
+			err = e.panicError(v)
+		}
+	}()
+	return f()
+}
+
+// dispatch finds the verb and runs it.
+func (e *Env) dispatch(args []string) error {
+	cl := splitArgs(args)
+	e.JSON = wantsJSON(cl.head)
+	if len(cl.head) > 0 && cl.head[0] == "--version" {
+		cl.head = append([]string{versionEntry.Path}, cl.head[1:]...)
+	}
+	inv := find(cl.head)
+	if inv.stuck {
+		return unknown(inv)
+	}
+	if wantsHelp(cl.head) {
+		return e.help(inv.path)
+	}
+	if inv.entry == nil {
+		return e.incomplete(inv.path)
+	}
+	if e.JSON && inv.entry.NoJSON {
+		return errs.New(errs.Usage, "%s cannot be used with --json, it prints text only", inv.path).
+			WithHint("teams %s", inv.path)
+	}
+	e.Verb = inv.path
+	cmd := inv.entry.New()
+	if !inv.entry.Bare || cl.dashes || len(scanGlobals(&e.Globals, inv.args)) > 0 {
+		if err := e.parse(inv.entry, cmd, inv.args, cl); err != nil {
+			return err
+		}
+		e.catchSignals()
+	}
+	if err := e.enterDir(); err != nil {
+		return err
+	}
+	return cmd.Run(e.ctx, e)
+}
+
+// enterDir carries out -C.
+func (e *Env) enterDir() error {
+	if e.Dir == "" {
+		return nil
+	}
+	if err := os.Chdir(e.Dir); err != nil {
+		return errs.New(errs.Unusable, "cannot change to %s, %w", e.Dir, rootCause(err))
+	}
+	return nil
+}
+
+// unknown is the error for a word that is no command, or for a flag where only
+// global ones may stand.
+func unknown(inv invocation) error {
+	if isFlag(inv.word) {
+		hint := "teams --help"
+		what := "a command"
+		if inv.path != "" {
+			hint = "teams " + inv.path + " --help"
+			what = "the rest of the command"
+		}
+		return errs.New(errs.Usage, "unknown flag %s, before %s only global flags may stand", inv.word, what).
+			WithHint("%s", hint)
+	}
+	path := inv.word
+	if inv.path != "" {
+		path = inv.path + " " + inv.word
+	}
+	err := errs.New(errs.Usage, "unknown command %q, there is none of that name", path)
+	if near := nearest(inv.path, inv.word); near != "" {
+		return err.WithHint("teams %s --help", near)
+	}
+	return err.WithHint("%s", strings.TrimSpace("teams "+inv.path)+" --help")
+}
+
+// incomplete is the error for a command line without a verb, or with the first
+// words of one only. For people it lists what could follow.
+func (e *Env) incomplete(path string) error {
+	if !e.JSON {
+		w := e.writer()
+		writeShort(w, path)
+		io.WriteString(e.stderr, w.String())
+	}
+	if path == "" {
+		return errs.New(errs.Usage, "no command given, one must follow").WithHint("teams --help")
+	}
+	names := make([]string, 0, 8)
+	for _, c := range children(path) {
+		names = append(names, c.Path)
+	}
+	return errs.New(errs.Usage, "%q is no command yet, a word must follow", path).
+		WithHint("teams %s --help", path).WithDetail("commands", names)
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/render"
+)
+
+// Commands that exist in the test binary only. Together with the real ones they
+// are the program "teams-frame" of the scripts.
+
+func init() {
+	for path, newCmd := range map[string]func() Command{
+		"t echo":      func() Command { return new(echoCmd) },
+		"t cmd":       func() Command { return new(cmdCmd) },
+		"t text":      func() Command { return new(textCmd) },
+		"t panic":     func() Command { return new(panicCmd) },
+		"t stream":    func() Command { return new(streamCmd) },
+		"t fail":      func() Command { return new(failCmd) },
+		"t wait":      func() Command { return new(waitCmd) },
+		"t print":     func() Command { return new(printCmd) },
+		"t group":     func() Command { return new(groupCmd) },
+		"herdr close": func() Command { return new(socketCmd) },
+	} {
+		testEntries = append(testEntries, &Entry{
+			Path: path, Group: "Test", Summary: "Test " + path, Examples: []string{"teams " + path}, New: newCmd,
+		})
+	}
+}
+
+var testEntries []*Entry
+
+// withTestCommands adds the test commands to the registry.
+func withTestCommands() (restore func()) {
+	old := registry
+	registry = append(registry[:len(registry):len(registry)], testEntries...)
+	return func() { registry = old }
+}
+
+func frameMain() {
+	withTestCommands()
+	crashGrace = 300 * time.Millisecond
+	os.Exit(Main(os.Args[1:], os.Stdin, pipeSafe(os.Stdout), pipeSafe(os.Stderr)))
+}
+
+type echoCmd struct {
+	Text  string    `short:"d" help:"A text."`
+	Tag   []string  `sep:"none" help:"A tag."`
+	IDs   []string  `name:"ids" complete:"task" placeholder:"ID" help:"Ids."`
+	Lease *Duration `help:"A duration."`
+	Max   int       `short:"j" help:"A number."`
+	State string    `enum:"ready,claimed,any" default:"any" help:"A state."`
+	On    bool      `help:"A switch."`
+	Words []string  `arg:"" optional:"" name:"WORD" complete:"name," help:"Words."`
+}
+
+func (c *echoCmd) Check() error {
+	if c.Max > 99 {
+		return errors.New("--max must not be above 99")
+	}
+	return nil
+}
+
+func (c *echoCmd) Run(_ context.Context, e *Env) error {
+	lease := "none"
+	if c.Lease != nil {
+		lease = c.Lease.String()
+	}
+	e.Result(c, func(w *render.Writer) {
+		w.Linef("text=%s tag=%q ids=%q lease=%s max=%d state=%s on=%t",
+			strconv.Quote(c.Text), strings.Join(c.Tag, "|"), strings.Join(c.IDs, "|"), lease, c.Max, c.State, c.On)
+		w.Linef("words=%s", strings.Join(c.Words, "|"))
+		w.Linef("session=%q as=%q root=%q dir=%q quiet=%t expanded=%t lock=%s",
+			e.Session, e.As, e.Root, e.Dir, e.Quiet, e.Expanded, e.LockWait())
+	})
+	return nil
+}
+
+type cmdCmd struct {
+	Once bool     `help:"A switch."`
+	argv []string `kong:"-"`
+	set  bool
+}
+
+func (c *cmdCmd) SetCommand(argv []string) { c.argv, c.set = argv, true }
+
+func (c *cmdCmd) Run(_ context.Context, e *Env) error {
+	if len(c.argv) > 0 && c.argv[0] == "run" {
+		child := exec.Command(c.argv[1], c.argv[2:]...)
+		child.Stdout, child.Stderr = e.ChildOutput()
+		child.Stdin = e.ChildInput()
+		return child.Run()
+	}
+	e.Result(map[string]any{"argv": c.argv, "set": c.set, "once": c.Once}, func(w *render.Writer) {
+		w.Linef("set=%t once=%t argv=%s", c.set, c.Once, strings.Join(c.argv, "|"))
+	})
+	return nil
+}
+
+type textCmd struct {
+	Bytes bool   `help:"Take any bytes."`
+	Text  string `arg:"" name:"TEXT" complete:"text" help:"A text."`
+	More  string `arg:"" optional:"" name:"MORE" help:"Another."`
+}
+
+func (c *textCmd) Run(_ context.Context, e *Env) error {
+	read := func(arg string) (string, error) {
+		if c.Bytes {
+			b, err := e.Bytes(arg)
+			return string(b), err
+		}
+		return e.Text(arg)
+	}
+	text, err := read(c.Text)
+	if err != nil {
+		return err
+	}
+	more, err := read(c.More)
+	if err != nil {
+		return err
+	}
+	e.Result(map[string]any{"text": text, "more": more, "bytes": len(text)}, func(w *render.Writer) {
+		w.Linef("%d %s %s", len(text), strconv.Quote(text), strconv.Quote(more))
+	})
+	return nil
+}
+
+type panicCmd struct {
+	Where string `arg:"" name:"WHERE" enum:"run,go,hang,text,json,late" help:"Where to panic."`
+}
+
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("boom in json") }
+
+func (c *panicCmd) Run(ctx context.Context, e *Env) error {
+	switch c.Where {
+	case "go", "hang":
+		e.Go(func() { panic("boom in a goroutine") })
+		if c.Where == "hang" {
+			select {}
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	case "text":
+		e.Result(1, func(w *render.Writer) { w.Linef("one"); panic("boom in text") })
+		return nil
+	case "json":
+		e.Result(panics{}, nil)
+		return nil
+	case "late":
+		e.Result("never printed", func(w *render.Writer) { w.Linef("never printed") })
+	}
+	panic("boom\x1b[2J")
+}
+
+type streamCmd struct {
+	N    int  `arg:"" name:"N" help:"How many."`
+	Fail bool `help:"End with an error."`
+	Slow bool `help:"A tenth of a second between them, for at most a minute."`
+}
+
+func (c *streamCmd) Run(ctx context.Context, e *Env) error {
+	for i := range c.N {
+		if c.Slow {
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err := e.Stream(map[string]int{"i": i}, func(w *render.Writer) { w.Linef("line %d", i) }); err != nil {
+			return err
+		}
+	}
+	if c.Fail {
+		return errs.New(errs.BoardDrained, "nothing is left")
+	}
+	return nil
+}
+
+type failCmd struct {
+	Code  string `default:"gate_failed" help:"The code."`
+	Plain bool   `help:"An error of no code."`
+}
+
+func (c *failCmd) Run(_ context.Context, e *Env) error {
+	if c.Plain {
+		return fmt.Errorf("one\x1b[2J: %w", errors.Join(errors.New("two"), errors.New("three")))
+	}
+	err := errs.New(errs.Code(c.Code), "task t_1 did not pass, see <log> & more").
+		WithHint("teams verify t_1").WithDetail("task", "t_1")
+	return e.Fail(err, map[string]string{"verdict": "failed"}, func(w *render.Writer) {
+		w.Linef("%s failed", render.Symbol("failed"))
+	})
+}
+
+type waitCmd struct {
+	Ready   string    `help:"Create this file when waiting."`
+	Clean   bool      `help:"Return nil when interrupted."`
+	Plain   bool      `help:"Return an error of no context."`
+	Stdin   bool      `help:"Wait for standard input."`
+	Timeout *Duration `help:"Give up."`
+}
+
+func (c *waitCmd) Run(ctx context.Context, e *Env) error {
+	if c.Ready != "" {
+		if err := os.WriteFile(c.Ready, nil, 0o600); err != nil {
+			return err
+		}
+	}
+	live := e.Live("waiting for \x1b[2J nothing")
+	defer live.Done()
+	if c.Stdin {
+		_, err := e.Text("-")
+		return err
+	}
+	if c.Timeout != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout.Std())
+		defer cancel()
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(30 * time.Second):
+		return errors.New("nobody interrupted")
+	}
+	switch {
+	case c.Clean:
+		return nil
+	case c.Plain:
+		return errors.New("signal: killed")
+	}
+	return fmt.Errorf("wait: %w", ctx.Err())
+}
+
+type printCmd struct {
+	Bytes int  `default:"10" help:"How many."`
+	Color bool `help:"Coloured."`
+	Warn  bool `help:"Warn too."`
+}
+
+func (c *printCmd) Run(_ context.Context, e *Env) error {
+	if c.Warn {
+		e.Warnf("careful with %s", "this\x1b[1m\nthing")
+	}
+	e.Result(strings.Repeat("x", c.Bytes), func(w *render.Writer) {
+		if c.Color {
+			w.Row(render.Symbol("failed"), "a\x1b[2Jb", strings.Repeat("long ", 40))
+			return
+		}
+		w.Linef("%s", strings.Repeat("x", c.Bytes))
+	})
+	return nil
+}
+
+type groupCmd struct {
+	Panic bool `help:"Panic in one."`
+}
+
+func (c *groupCmd) Run(ctx context.Context, e *Env) error {
+	g, ctx := e.Group(ctx)
+	g.Go(func() error { <-ctx.Done(); return ctx.Err() })
+	g.Go(func() error {
+		if c.Panic {
+			panic("boom in a group")
+		}
+		return errs.New(errs.Conflict, "first error")
+	})
+	return g.Wait()
+}
+
+type socketCmd struct {
+	Socket string `help:"A flag of the family."`
+}
+
+func (c *socketCmd) Run(_ context.Context, e *Env) error {
+	e.Result(nil, func(w *render.Writer) { w.Linef("socket=%s", c.Socket) })
+	return nil
+}

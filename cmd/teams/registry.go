@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"strings"
+)
+
+// Command is one verb: a pointer to a struct whose fields are its flags and
+// arguments, described by kong tags.
+//
+// These methods are optional:
+//
+//	Help() string         extended help, in paragraphs
+//	Check() error         checks of the decoded fields, before Run
+//	SetCommand([]string)  the verb takes CMD: what stands after the first "--"
+//
+// kong's own hooks (Validate, AfterApply, ...) and its env tags are not used.
+type Command interface {
+	// Run does the work. It hands its result to e.Result, e.Fail or e.Stream
+	// and returns what went wrong; it never prints and never exits. It ends
+	// soon after ctx is done.
+	Run(ctx context.Context, e *Env) error
+}
+
+// commandTaker is a Command that takes CMD after "--". SetCommand is not
+// called when there is no "--".
+type commandTaker interface {
+	SetCommand(argv []string)
+}
+
+// checker is a Command whose fields have to agree with each other.
+type checker interface {
+	Check() error
+}
+
+// helper is a Command with extended help.
+type helper interface {
+	Help() string
+}
+
+// The groups of the overview, in the order of the registry.
+const (
+	groupBoard  = "Tasks"
+	groupMail   = "Mail"
+	groupTeam   = "Team"
+	groupRuns   = "Runs, panes and terminals"
+	groupPeople = "People"
+	groupSetup  = "Setup and information"
+)
+
+// Entry describes one command path. It must be made of constants, so that it
+// costs nothing at start.
+type Entry struct {
+	// Path is the words of the command, such as "task add".
+	Path string
+	// Group is the heading under which the overview lists it.
+	Group string
+	// Summary says in one line what it does, without a full stop.
+	Summary string
+	// Usage replaces the generated usage lines; each begins with "teams".
+	Usage []string
+	// Examples are command lines that work, at least one.
+	Examples []string
+	// New returns a pointer to the zero value of the command's struct.
+	New func() Command
+	// NoJSON: the command refuses --json.
+	NoJSON bool
+	// Hidden: the command is in no list.
+	Hidden bool
+	// Bare: the command has no flags and no arguments. It is run without a
+	// grammar and without signal handling when nothing but switches is given.
+	Bare bool
+}
+
+// registry lists every command in the order of the overview. Each Entry stands
+// in the file of its command.
+var registry = []*Entry{
+	&helpEntry,
+	&versionEntry,
+	&completionEntry,
+	&completeEntry,
+}
+
+// lookup returns the entry of a path, nil when there is none.
+func lookup(path string) *Entry {
+	for _, e := range registry {
+		if e.Path == path {
+			return e
+		}
+	}
+	return nil
+}
+
+// children returns the visible commands whose path begins with path and has
+// more words. The empty path has them all.
+func children(path string) (out []*Entry) {
+	for _, e := range registry {
+		if !e.Hidden && under(e.Path, path) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// isPrefix reports whether path begins a longer one of the registry.
+func isPrefix(path string) bool {
+	for _, e := range registry {
+		if under(e.Path, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func under(path, prefix string) bool {
+	return prefix == "" || len(path) > len(prefix) && path[len(prefix)] == ' ' && strings.HasPrefix(path, prefix)
+}

@@ -1,0 +1,86 @@
+package fsboard
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// Fix mends what is safe to mend: it folds, writes the ready list anew, ends
+// what is left of gates whose decider died, removes temporary files that a
+// crash left and takes away the access of others. It never changes a task
+// beyond what a fold does.
+func (b *Board) Fix(ctx context.Context) error {
+	h, err := b.readHead()
+	if err != nil || h == nil {
+		return err
+	}
+	var problems []error
+	if _, err := b.Fold(ctx, true); err != nil {
+		problems = append(problems, err)
+	}
+	problems = append(problems, b.refreshReady(ctx), b.endLeftRuns(ctx))
+	for _, dir := range []string{"", "claims", "submissions", "gates", "rejected"} {
+		for _, path := range b.oldTemps(dir) {
+			problems = append(problems, fsx.Remove(path))
+		}
+	}
+	for _, f := range b.checkModes() {
+		info, err := os.Lstat(f.Path)
+		if err != nil || info.Mode()&os.ModeSymlink != 0 {
+			continue
+		}
+		problems = append(problems, os.Chmod(f.Path, info.Mode().Perm()&0o700))
+	}
+	return errors.Join(problems...)
+}
+
+// refreshReady writes the ready list anew when it does not show what is ready.
+func (b *Board) refreshReady(ctx context.Context) error {
+	lock, err := b.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	s, err := b.load()
+	if err != nil || s == nil {
+		return err
+	}
+	want, err := s.candidates()
+	if err != nil {
+		return corrupt(b.Path(), err)
+	}
+	if rows, ok := b.readReady(s.head.Revision); ok && equalRows(rows, want) {
+		return nil
+	}
+	return b.storeReady(s.head.Revision, want)
+}
+
+// endLeftRuns ends what is left of gate runs whose decider is gone.
+func (b *Board) endLeftRuns(ctx context.Context) error {
+	names, err := fsx.List(b.path("gates"))
+	if err != nil || b.o.Gates == nil {
+		return err
+	}
+	var problems []error
+	for _, name := range names {
+		id, ok := strings.CutSuffix(name, ".run")
+		if !ok || !ValidID(id) {
+			continue
+		}
+		lock, free, err := fsx.TryAcquire(b.gateLock(id))
+		if err != nil || !free {
+			problems = append(problems, err)
+			continue
+		}
+		var foreign *foreignRun
+		if err := b.endLeftRun(ctx, id); err != nil && !errors.As(err, &foreign) {
+			problems = append(problems, err)
+		}
+		problems = append(problems, lock.Unlock())
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,40 @@
+package fsboard
+
+// Life says what is known of one life of a worker.
+type Life int
+
+// The states of a life. Only LifeDead and LifeReplaced are proof; a board
+// never takes a claim from a worker whose life is LifeUnknown.
+const (
+	LifeUnknown  Life = iota // there is no proof either way
+	LifeAlive                // proven to be running
+	LifeDead                 // proven to be over
+	LifeReplaced             // the name has another spawn id now
+	LifeNoSuch               // there is no teammate of this name
+)
+
+// Worker is what a [Roster] knows of the worker that a marker names.
+type Worker struct {
+	Life Life
+	// Agent is the worker's role, compared with a task's role. Empty: none.
+	Agent string
+	// Cwd is the directory in which a gate for its claims runs. Empty: the project.
+	Cwd string
+	// Verify is the default gate of its role, used when a task has none.
+	Verify string
+}
+
+// Roster tells the board about workers. The board asks it under its lock, so
+// it must answer from files and must not wait.
+type Roster interface {
+	// Lookup returns what is known of the life spawnID of the named worker. An
+	// empty spawnID asks for the present life. What cannot be read is
+	// LifeUnknown.
+	Lookup(name, spawnID string) Worker
+}
+
+// anybody is the roster of a board that was opened without one: every name is
+// a worker, and none is ever proven dead.
+type anybody struct{}
+
+func (anybody) Lookup(string, string) Worker { return Worker{} }

@@ -1,0 +1,298 @@
+package fsx
+
+import (
+	"context"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
+)
+
+// Lock is an exclusive lock that is held. The kernel frees it when the process
+// ends, however it ends; a Lock that is merely forgotten stays held.
+type Lock struct {
+	path string
+	fl   *flock.Flock
+	once sync.Once
+	err  error
+}
+
+// Path returns the path of the lock file.
+func (l *Lock) Path() string { return l.path }
+
+// Unlock frees the lock. The file stays. Further calls do nothing and return
+// what the first one did.
+func (l *Lock) Unlock() error {
+	l.once.Do(func() {
+		held.remove(l)
+		l.err = pathErr("unlock", l.path, l.fl.Unlock())
+	})
+	return l.err
+}
+
+// held refers to every lock that is held: were a forgotten one collected, the
+// finalizer of its file would free it silently.
+var held locks
+
+type locks struct {
+	mu  sync.Mutex
+	set map[*Lock]struct{}
+}
+
+func (h *locks) add(l *Lock) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.set == nil {
+		h.set = make(map[*Lock]struct{})
+	}
+	h.set[l] = struct{}{}
+}
+
+func (h *locks) remove(l *Lock) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.set, l)
+}
+
+var sharedMode atomic.Bool
+
+// SetSharedMode says whether the state lies on a file system that several
+// machines share. There a blocking flock may wait for ever and changes made
+// elsewhere raise no events: Acquire tries again every 10 to 50 ms instead,
+// and new Watchers poll.
+func SetSharedMode(on bool) { sharedMode.Store(on) }
+
+// Acquire takes the lock file path, created with mode 0600 if it is missing,
+// and waits at most timeout for it, or until ctx ends when timeout is zero or
+// less. Waiting costs nothing and is fair: the kernel queues the waiters.
+//
+// A lock that is not free in time is an *errs.Error with code busy that names
+// the holder; Details has it under "holder". If ctx ends first the code is
+// interrupted or timed_out, and ctx.Err() is in the chain.
+//
+// Locks exclude each other within one process too. Nothing may be done
+// unlocked when Acquire fails.
+func Acquire(ctx context.Context, path string, timeout time.Duration) (*Lock, error) {
+	if ctx.Err() != nil {
+		return nil, lockedOut(ctx, path)
+	}
+	var timer <-chan time.Time
+	if timeout > 0 {
+		t := time.NewTimer(timeout)
+		defer t.Stop()
+		timer = t.C
+	}
+	for {
+		fl, ok, err := tryFlock(path)
+		if err == nil && !ok && !sharedMode.Load() {
+			fl, ok, err = waitFlock(ctx, timer, path)
+			if err == nil && !ok {
+				return nil, lockedOut(ctx, path)
+			}
+		}
+		if err != nil {
+			return nil, lockErr(path, err)
+		}
+		var pause time.Duration
+		if ok {
+			l, err := settle(fl, path)
+			if l != nil || err != nil {
+				return l, err
+			}
+			// The file was replaced under us: at once again.
+		} else {
+			pause = 10*time.Millisecond + rand.N(40*time.Millisecond)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, lockedOut(ctx, path)
+		case <-timer:
+			return nil, lockedOut(ctx, path)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// TryAcquire takes the lock file path if it is free now. It answers false when
+// somebody holds the lock, or looks at it with Held at this very moment.
+func TryAcquire(path string) (*Lock, bool, error) {
+	for {
+		fl, ok, err := tryFlock(path)
+		if err != nil {
+			return nil, false, lockErr(path, err)
+		}
+		if !ok {
+			return nil, false, nil
+		}
+		l, err := settle(fl, path)
+		if l != nil || err != nil {
+			return l, l != nil, err
+		}
+	}
+}
+
+// AcquireTenure is TryAcquire for a lock that is held for as long as something
+// runs: it tries for up to patience (1 s is right) before it answers false, so
+// that a moment's look by Held is not taken for another one that runs.
+func AcquireTenure(path string, patience time.Duration) (*Lock, bool, error) {
+	end := time.Now().Add(patience)
+	for {
+		l, ok, err := TryAcquire(path)
+		left := time.Until(end)
+		if ok || err != nil || left <= 0 {
+			return l, ok, err
+		}
+		time.Sleep(min(left, time.Millisecond+rand.N(20*time.Millisecond)))
+	}
+}
+
+// Held reports whether anybody, this process included, holds the lock file
+// path. A missing file is held by nobody, and is not created.
+//
+// It looks by taking a shared lock for an instant, in which a TryAcquire
+// elsewhere fails: whoever starts something long uses AcquireTenure.
+func Held(path string) (bool, error) {
+	fl := flock.New(path, flock.SetFlag(
+		os.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK))
+	var ok bool
+	err := call(OpFlock, path, func() (err error) {
+		ok, err = fl.TryRLock()
+		return err
+	})
+	switch {
+	case bare(err) == syscall.ENOENT:
+		return false, nil
+	case err != nil:
+		return false, lockErr(path, err)
+	case !ok:
+		return true, nil
+	}
+	defer fl.Unlock()
+	if fi, err := fl.Stat(); err == nil && !fi.Mode().IsRegular() {
+		return false, notLockFile(path, fi)
+	}
+	return false, nil
+}
+
+// newFlock is a lock of its own for each acquisition: one that is held answers
+// every further caller with success.
+func newFlock(path string) *flock.Flock {
+	return flock.New(path,
+		flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC),
+		flock.SetPermissions(fileMode))
+}
+
+func tryFlock(path string) (fl *flock.Flock, ok bool, err error) {
+	fl = newFlock(path)
+	err = call(OpFlock, path, func() (err error) {
+		ok, err = fl.TryLock()
+		return err
+	})
+	return fl, ok && err == nil, err
+}
+
+// waitFlock blocks in flock(2) on a goroutine of its own, since the call cannot
+// be cancelled. It answers false when the timer or ctx came first; the lock is
+// then given back the moment it arrives.
+func waitFlock(ctx context.Context, timer <-chan time.Time, path string) (*flock.Flock, bool, error) {
+	const (
+		waiting = iota
+		arrived
+		abandoned
+	)
+	fl := newFlock(path)
+	var state atomic.Int32
+	done := make(chan error, 1)
+	go func() {
+		err := call(OpFlock, path, fl.Lock)
+		if !state.CompareAndSwap(waiting, arrived) {
+			_ = fl.Unlock()
+			return
+		}
+		done <- err
+	}()
+	var err error
+	select {
+	case err = <-done:
+		return fl, err == nil, err
+	case <-ctx.Done():
+	case <-timer:
+	}
+	if state.CompareAndSwap(waiting, abandoned) {
+		return nil, false, nil
+	}
+	err = <-done // it arrived in the same moment
+	return fl, err == nil, err
+}
+
+// settle turns a flock that was just taken into a Lock: it checks that the
+// path still names the locked file, and writes the holder into it. It returns
+// nil, nil when the file was replaced, so that the lock excludes nobody.
+func settle(fl *flock.Flock, path string) (*Lock, error) {
+	ok, err := checkLocked(fl, path)
+	if !ok || err != nil {
+		_ = fl.Unlock()
+		return nil, err
+	}
+	l := &Lock{path: path, fl: fl}
+	held.add(l)
+	return l, nil
+}
+
+func checkLocked(fl *flock.Flock, path string) (bool, error) {
+	locked, err := fl.Stat()
+	if err != nil {
+		return false, lockErr(path, err)
+	}
+	if !locked.Mode().IsRegular() {
+		return false, notLockFile(path, locked)
+	}
+	if perm := locked.Mode().Perm(); perm&fileMode != fileMode {
+		// A umask that takes even the owner's bits away locks out the next one.
+		now, err := os.Lstat(path)
+		if err == nil && os.SameFile(locked, now) {
+			err = os.Chmod(path, fileMode)
+		}
+		if err != nil && !os.IsNotExist(err) {
+			return false, lockErr(path, err)
+		}
+	}
+	// The file is opened again for the holder, flock keeps its own to itself;
+	// so one open serves for the check as well.
+	fd, err := openFD(path, path, unix.O_WRONLY|unix.O_NONBLOCK)
+	switch err {
+	case nil:
+	case unix.ENOENT, unix.ELOOP, unix.ENXIO, unix.EISDIR:
+		return false, nil
+	default:
+		return false, lockErr(path, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := fstat(fd, &st); err != nil {
+		return false, lockErr(path, err)
+	}
+	sys, _ := locked.Sys().(*syscall.Stat_t)
+	if sys == nil || idOf(&st) != (fileID{uint64(sys.Dev), uint64(sys.Ino)}) {
+		return false, nil
+	}
+	writeHolder(fd)
+	return true, nil
+}
+
+func lockErr(path string, err error) error { return openErr("lock", path, err) }
+
+func notLockFile(path string, fi fs.FileInfo) error {
+	sys, _ := fi.Sys().(*syscall.Stat_t)
+	kind := "device"
+	if sys != nil {
+		kind = kindOf(uint32(sys.Mode))
+	}
+	return irregular("lock", path, kind, "regular file")
+}

@@ -1,0 +1,5 @@
+package fsx
+
+import "fmt"
+
+func platformHelper(mode string, _ []string) error { return fmt.Errorf("no helper %q", mode) }

@@ -1,0 +1,19 @@
+package fsx
+
+import "golang.org/x/sys/unix"
+
+// fsync asks for the platter: fsync(2) of macOS leaves the data in the cache
+// of the drive. Network file systems know only the plain call.
+func fsync(fd int) error {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0)
+	if err == unix.ENOTSUP {
+		err = unix.Fsync(fd)
+	}
+	return err
+}
+
+// renameExclusive renames without replacing. The error is unix.ENOTSUP or
+// unix.EINVAL where the file system cannot do so.
+func renameExclusive(src, dst string) error {
+	return unix.RenamexNp(src, dst, unix.RENAME_EXCL)
+}

@@ -1,0 +1,11 @@
+package fsx
+
+import "golang.org/x/sys/unix"
+
+func fsync(fd int) error { return unix.Fsync(fd) }
+
+// renameExclusive renames without replacing. The error is unix.EINVAL or
+// unix.ENOSYS where the file system or the kernel cannot do so.
+func renameExclusive(src, dst string) error {
+	return unix.Renameat2(unix.AT_FDCWD, src, unix.AT_FDCWD, dst, unix.RENAME_NOREPLACE)
+}

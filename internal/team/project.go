@@ -1,0 +1,288 @@
+package team
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed6990a682/teams/internal/errs"
+)
+
+// resolveProject finds the working directory and the project it belongs to.
+func (p *Place) resolveProject(in Input) error {
+	cwd := in.Cwd
+	if cwd == "" {
+		wd, err := os.Getwd()
+		if err != nil {
+			return &errs.Error{Code: errs.Unusable, Op: "working directory", Msg: err.Error(), Err: err}
+		}
+		cwd = wd
+	}
+	if !filepath.IsAbs(cwd) {
+		return errs.New(errs.Unusable, "the working directory is not an absolute path").WithPath(cwd)
+	}
+	cwd, err := realDir(cwd)
+	if err != nil {
+		return err
+	}
+	p.Cwd = cwd
+	if env := in.Getenv(EnvProject); env != "" {
+		if !filepath.IsAbs(env) {
+			return errs.New(errs.Unusable, "%s is not an absolute path", EnvProject).WithPath(env)
+		}
+		if p.Project, err = realDir(env); err != nil {
+			return err
+		}
+		p.Sources["project"] = EnvProject
+		return nil
+	}
+	var home string
+	if h, err := in.Home(); err == nil && filepath.IsAbs(h) {
+		home = h
+	}
+	p.Project, p.Sources["project"], err = findProject(cwd, p.Root, home)
+	return err
+}
+
+// realDir resolves the symlinks of an existing directory.
+func realDir(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", &errs.Error{Code: errs.Unusable, Path: path, Msg: cause(err), Err: err}
+	}
+	fi, err := os.Stat(real)
+	if err != nil {
+		return "", &errs.Error{Code: errs.Unusable, Path: path, Msg: cause(err), Err: err}
+	}
+	if !fi.IsDir() {
+		return "", errs.New(errs.Unusable, "is not a directory").WithPath(path)
+	}
+	return real, nil
+}
+
+// cause is the reason of a path error without its operation and path.
+func cause(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// findProject walks up from cwd, whose symlinks are resolved, to the nearest
+// directory with .git, or with a .pi that holds neither the root nor the
+// agent directory of the home. With neither it is cwd itself.
+func findProject(cwd, root, home string) (project, source string, err error) {
+	root = realPrefix(root)
+	if home != "" {
+		home = realPrefix(filepath.Join(home, ".pi"))
+	}
+	for dir := cwd; ; dir = filepath.Dir(dir) {
+		if kind := gitKind(dir); kind != gitNone {
+			if kind == gitDir {
+				return dir, SourceGit, nil
+			}
+			main, err := mainCheckout(dir)
+			return main, SourceGit, err
+		}
+		if marksProject(filepath.Join(dir, ".pi"), root, home) {
+			return dir, SourcePi, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return cwd, SourceCwd, nil
+		}
+	}
+}
+
+// marksProject says whether pi is a .pi directory of a project, and not the
+// one that holds the agent directory.
+func marksProject(pi, root, homePi string) bool {
+	fi, err := os.Stat(pi)
+	if err != nil || !fi.IsDir() {
+		return false
+	}
+	pi = realPrefix(pi)
+	return pi != homePi && !within(root, pi)
+}
+
+// within says whether path is dir or lies below it. Both are clean.
+func within(path, dir string) bool {
+	if dir == "/" {
+		return true
+	}
+	return path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+// realPrefix resolves the symlinks of the longest part of path that exists.
+func realPrefix(path string) string {
+	rest := ""
+	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return filepath.Clean(path)
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+// What stands at a directory's .git.
+const (
+	gitNone = iota
+	gitDir  // a directory: a main checkout
+	gitFile // a file: a worktree, a submodule, or a separate git directory
+)
+
+func gitKind(dir string) int {
+	fi, err := os.Stat(filepath.Join(dir, ".git"))
+	switch {
+	case err != nil:
+		return gitNone
+	case fi.IsDir():
+		return gitDir
+	case fi.Mode().IsRegular():
+		return gitFile
+	}
+	return gitNone
+}
+
+// mainCheckout returns the main checkout of the repository whose .git file
+// stands in dir. Only a linked worktree has another one than dir itself: its
+// git directory names a common one. A submodule, or a checkout with a separate
+// git directory, is a project of its own.
+//
+// Git's own files are read, and no git is started: this runs in every command.
+func mainCheckout(dir string) (string, error) {
+	common, linked, err := commonDir(dir)
+	if err != nil || !linked {
+		return dir, err
+	}
+	if filepath.Base(common) == ".git" {
+		return realDir(filepath.Dir(common))
+	}
+	// The common directory is bare, or that of a submodule or of a separate git
+	// directory. A submodule's says where its checkout is; otherwise the outermost
+	// parent of the same repository is taken, so that the worktrees below a
+	// checkout, as teammates have them, belong to it.
+	if wt := coreWorktree(common); wt != "" {
+		if real, err := realDir(wt); err == nil {
+			return real, nil
+		}
+	}
+	best := dir
+	for up := filepath.Dir(dir); up != filepath.Dir(up); up = filepath.Dir(up) {
+		if gitKind(up) != gitFile {
+			continue
+		}
+		if c, _, err := commonDir(up); err == nil && c == common {
+			best = up
+		}
+	}
+	return best, nil
+}
+
+// commonDir returns the repository's common git directory, symlinks resolved,
+// and whether dir is a linked worktree of it.
+func commonDir(dir string) (common string, linked bool, err error) {
+	file := filepath.Join(dir, ".git")
+	line, err := readLine(file)
+	if err != nil {
+		return "", false, &errs.Error{Code: errs.Unusable, Path: file, Msg: cause(err), Err: err}
+	}
+	target, ok := strings.CutPrefix(line, "gitdir:")
+	target = strings.TrimLeft(target, " \t")
+	if !ok || target == "" || strings.Contains(target, "\x00") {
+		return "", false, nil // not git's: a file that marks a project, nothing more
+	}
+	gitdir := absFrom(dir, target)
+	line, err = readLine(filepath.Join(gitdir, "commondir"))
+	switch {
+	case err == nil && line != "":
+		return realPrefix(absFrom(gitdir, line)), true, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", false, &errs.Error{Code: errs.Unusable, Path: gitdir, Msg: cause(err), Err: err}
+	}
+	// No commondir: a submodule or a separate git directory, or a worktree whose
+	// entry was pruned or whose main checkout has moved. The last two would give
+	// a teammate another board without a word.
+	if filepath.Base(filepath.Dir(gitdir)) != "worktrees" {
+		return realPrefix(gitdir), false, nil
+	}
+	if _, err := os.Stat(gitdir); err == nil {
+		return realPrefix(gitdir), false, nil
+	}
+	common = filepath.Dir(filepath.Dir(gitdir))
+	if _, err := os.Stat(common); err != nil {
+		return "", false, errs.New(errs.Unusable, "this is a git worktree of %s, which is not there", common).
+			WithPath(file).WithHint("set %s to the project's directory", EnvProject)
+	}
+	return realPrefix(common), true, nil
+}
+
+// absFrom makes path absolute as seen from dir.
+func absFrom(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// maxGitFile bounds what is read of git's small files.
+const maxGitFile = 64 << 10
+
+// readLine returns the contents of a small regular file without the line end.
+// A path may hold line ends of its own, so only those at the end go.
+func readLine(path string) (string, error) {
+	data, err := readSmall(path)
+	return strings.TrimRight(string(data), "\r\n"), err
+}
+
+func readSmall(path string) ([]byte, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is not a regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxGitFile))
+}
+
+// coreWorktree returns core.worktree of a git directory's config, absolute, or
+// "" when there is none.
+func coreWorktree(gitdir string) string {
+	data, err := readSmall(filepath.Join(gitdir, "config"))
+	if err != nil {
+		return ""
+	}
+	section := ""
+	for line := range bytes.Lines(data) {
+		s := strings.TrimSpace(string(line))
+		if strings.HasPrefix(s, "[") {
+			section = strings.ToLower(s)
+			continue
+		}
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || section != "[core]" || !strings.EqualFold(strings.TrimSpace(key), "worktree") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+			value = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(value[1 : n-1])
+		}
+		if value != "" {
+			return absFrom(gitdir, value)
+		}
+	}
+	return ""
+}

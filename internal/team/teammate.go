@@ -1,0 +1,273 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// The kinds of teammates.
+const (
+	KindPi    = "pi"    // a resident: pi --mode rpc
+	KindExec  = "exec"  // a resident: a command started once per wake
+	KindHerdr = "herdr" // a resident: an interactive agent in a herdr pane
+	KindWork  = "work"  // a teams work loop
+	KindShell = "shell" // a shell, or whoever calls with --as
+)
+
+// The states of a teammate.
+const (
+	StatusStarting = "starting"
+	StatusIdle     = "idle"
+	StatusWorking  = "working"
+	StatusStopping = "stopping"
+	StatusStopped  = "stopped"
+)
+
+// Child is the process that a host runs for its teammate.
+type Child = fsx.Process
+
+// Usage is what a teammate has cost so far.
+type Usage struct {
+	Tokens int64   `json:"tokens"`
+	Cost   float64 `json:"cost"` // in the currency of the model's price list
+}
+
+// Teammate is the record of a teammate's present life, teammate.json. Times
+// are epoch ms.
+type Teammate struct {
+	Name            string `json:"name"`
+	Label           string `json:"label,omitempty"`
+	Agent           string `json:"agent"` // its role; "" for none
+	Kind            string `json:"kind"`
+	SpawnID         string `json:"spawnId"`
+	PreviousSpawnID string `json:"previousSpawnId,omitempty"`
+	Status          string `json:"status"`
+
+	// The process that hosts it: the host of a resident, the work loop, or the
+	// shell that joined with its pid. PID is 0 for a shell of which no process
+	// is recorded; its Host is then the one where it joined.
+	PID          int    `json:"pid,omitempty"`
+	StartTime    uint64 `json:"startTime,omitempty"`
+	BootID       string `json:"bootId,omitempty"`
+	PIDNamespace string `json:"pidNamespace,omitempty"`
+	Host         string `json:"host,omitempty"`
+
+	// Child is what the host runs, written before it is let run. What it leaves
+	// out besides pid and start time is as with the host.
+	Child *Child `json:"child,omitempty"`
+
+	Drained      bool   `json:"drained"` // the end of the life Ended is finished
+	Cwd          string `json:"cwd,omitempty"`
+	Worktree     string `json:"worktree,omitempty"`
+	Branch       string `json:"branch,omitempty"`
+	CurrentTask  string `json:"currentTask,omitempty"`
+	Activity     string `json:"activity,omitempty"`
+	LastOutputAt int64  `json:"lastOutputAt,omitempty"`
+	Turns        int    `json:"turns,omitempty"`
+	Usage        *Usage `json:"usage,omitempty"`
+	Error        string `json:"error,omitempty"`
+	CreatedAt    int64  `json:"createdAt"`
+	UpdatedAt    int64  `json:"updatedAt"`
+	StoppedAt    int64  `json:"stoppedAt,omitempty"`
+
+	extra map[string]json.RawMessage // members we do not know
+}
+
+// teammateKey says whether key is a member of a record that we know.
+func teammateKey(key string) bool {
+	switch key {
+	case "name", "label", "agent", "kind", "spawnId", "previousSpawnId", "status",
+		"pid", "startTime", "bootId", "pidNamespace", "host", "child", "drained",
+		"cwd", "worktree", "branch", "currentTask", "activity", "lastOutputAt",
+		"turns", "usage", "error", "createdAt", "updatedAt", "stoppedAt":
+		return true
+	}
+	return false
+}
+
+// Process is the recorded process, the zero value when there is none.
+func (tm Teammate) Process() fsx.Process {
+	if tm.PID == 0 {
+		return fsx.Process{}
+	}
+	return fsx.Process{PID: tm.PID, StartTime: tm.StartTime, BootID: tm.BootID,
+		PIDNamespace: tm.PIDNamespace, Host: tm.Host}
+}
+
+// SetProcess records a process; nil records none, and this host.
+func (tm *Teammate) SetProcess(p *fsx.Process) {
+	if p == nil {
+		p = &fsx.Process{Host: fsx.Host()}
+	}
+	tm.PID, tm.StartTime, tm.BootID = p.PID, p.StartTime, p.BootID
+	tm.PIDNamespace, tm.Host = p.PIDNamespace, p.Host
+}
+
+// Ended is the spawn id of the last life that is over: this one when it is
+// stopped, else the previous one. "" when there is none.
+func (tm Teammate) Ended() string {
+	if tm.Status == StatusStopped {
+		return tm.SpawnID
+	}
+	return tm.PreviousSpawnID
+}
+
+// Hosted says whether the teammate has a host that holds its alive.lock.
+func (tm Teammate) Hosted() bool {
+	switch tm.Kind {
+	case KindPi, KindExec, KindHerdr, KindWork:
+		return true
+	}
+	return false
+}
+
+// Resident says whether the harness hosts the teammate.
+func (tm Teammate) Resident() bool { return tm.Hosted() && tm.Kind != KindWork }
+
+// Read reads the record of a teammate. No such teammate, a directory without a
+// record included, is fs.ErrNotExist; a record that cannot be understood is an
+// error of code corrupt with its path.
+func (t *Team) Read(name string) (Teammate, error) {
+	if err := t.checkTeammateDir(name); err != nil {
+		return Teammate{}, err
+	}
+	path := t.TeammateFile(name)
+	data, err := fsx.ReadFile(path, maxRecord)
+	if err != nil {
+		return Teammate{}, err
+	}
+	var tm Teammate
+	if tm.extra, err = splitKnown(data, &tm, teammateKey); err != nil {
+		return Teammate{}, corrupt(path, "is not a teammate record", err)
+	}
+	switch {
+	case tm.SpawnID == "":
+		return Teammate{}, corrupt(path, "is not a teammate record: it has no spawnId", nil)
+	case tm.Name != name:
+		return Teammate{}, corrupt(path, "is the record of another teammate: "+fsx.SafeLine(tm.Name), nil)
+	}
+	return tm, nil
+}
+
+// Find is [Team.Read] for a name that a person gave: a name against the rules
+// is of code usage, an unknown one of code not_found.
+func (t *Team) Find(name string) (Teammate, error) {
+	if err := CheckName(name); err != nil {
+		return Teammate{}, err
+	}
+	tm, err := t.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Teammate{}, errs.New(errs.NotFound, "there is no teammate named %s", name).WithHint("teams list")
+	}
+	return tm, err
+}
+
+// List returns the teammates in the order of their names, stopped ones too. A
+// record that cannot be read is a problem and leaves the others whole. A
+// session without state has none; one that cannot be listed is an error.
+func (t *Team) List() ([]Teammate, []Problem, error) {
+	err := t.checkDirs("teammate", t.Session)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := fsx.List(t.TeamDir())
+	if err != nil {
+		return nil, nil, err
+	}
+	var teammates []Teammate
+	var problems []Problem
+	for _, name := range names {
+		if CheckName(name) != nil {
+			continue // a lock, a record or another directory of the session
+		}
+		tm, err := t.Read(name)
+		switch {
+		case err == nil:
+			teammates = append(teammates, tm)
+		case !errors.Is(err, fs.ErrNotExist):
+			problems = append(problems, Problem{t.TeammateFile(name), err})
+		}
+	}
+	return teammates, problems, nil
+}
+
+// makeDirs makes the session and a name's directories, which come before its
+// record.
+func (t *Team) makeDirs(name string) error {
+	if _, err := t.EnsureSession(); err != nil {
+		return err
+	}
+	outbox := t.OutboxDir(name)
+	dirs := append(mailboxDirs(t.InboxDir(name)),
+		filepath.Join(outbox, "tmp"), filepath.Join(outbox, "new"), filepath.Join(outbox, "rejected"),
+		t.NoticedDir(name))
+	for _, dir := range dirs {
+		if err := fsx.MkdirAll(t.Root, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create takes a name by link. A name that is taken is fs.ErrExist.
+func (t *Team) create(tm Teammate) error {
+	if err := t.makeDirs(tm.Name); err != nil {
+		return err
+	}
+	data, err := marshalLines(tm, tm.extra)
+	if err != nil {
+		return err
+	}
+	return fsx.Publish(t.TeammateFile(tm.Name), data)
+}
+
+// replace rewrites a record. The caller holds the teammate's lock.
+func (t *Team) replace(tm Teammate) error {
+	data, err := marshalLines(tm, tm.extra)
+	if err != nil {
+		return err
+	}
+	return fsx.Replace(t.TeammateFile(tm.Name), data)
+}
+
+// lock takes a teammate's lock. The teammate's directory exists.
+func (t *Team) lock(ctx context.Context, name string) (*fsx.Lock, error) {
+	if err := t.checkTeammateDir(name); err != nil {
+		return nil, err
+	}
+	return fsx.Acquire(ctx, t.teammateLock(name), t.lockTimeout())
+}
+
+// Update changes a record under the teammate's lock and returns what it became.
+// The life must still be spawnID, else the error is of code stale_identity and
+// nothing is changed; an empty spawnID means whatever life there is. An error
+// of change is returned as it is and nothing is changed either. The new record
+// is durable when Update returns.
+func (t *Team) Update(ctx context.Context, name, spawnID string, change func(*Teammate) error) (Teammate, error) {
+	lock, err := t.lock(ctx, name)
+	if err != nil {
+		return Teammate{}, err
+	}
+	defer lock.Unlock()
+	tm, err := t.Read(name)
+	if err != nil {
+		return Teammate{}, err
+	}
+	if spawnID != "" && tm.SpawnID != spawnID {
+		return Teammate{}, staleIdentity(name)
+	}
+	if err := change(&tm); err != nil {
+		return Teammate{}, err
+	}
+	tm.UpdatedAt = nowMillis()
+	return tm, t.replace(tm)
+}

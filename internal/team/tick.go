@@ -1,0 +1,141 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/errs"
+)
+
+// Done is one thing that a tick did.
+type Done struct {
+	Step    string `json:"step"`
+	Event   string `json:"event"`
+	Subject string `json:"subject"` // what it was about, such as a task id
+	Message string `json:"message"`
+}
+
+// TickReport says what a tick did and what it could not do.
+type TickReport struct {
+	Done     []Done   `json:"done"`
+	Problems []string `json:"problems"`
+	Harness  bool     `json:"harness,omitempty"` // a live harness does the work
+}
+
+// TickOptions say how a tick works.
+type TickOptions struct {
+	Gates int // how many gates run beside each other; 0: the number of cores
+}
+
+// The steps of a tick, in their order.
+const (
+	stepFold    = "fold"    // claims, and what is dead or over
+	stepDecide  = "decide"  // submissions
+	stepRelease = "release" // what a decision made releasable
+)
+
+// Tick is one pass of the harness over the board: it folds claims, releases
+// those of the dead and the expired, and decides submissions, their gates
+// beside each other. Each step is on its own: a problem of one is reported and
+// the rest still runs. Ticks may overlap; each skips what another holds. With a
+// live harness it does nothing. A session without state is no_session.
+func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickReport, error) {
+	r := TickReport{Done: []Done{}, Problems: []string{}}
+	exists, err := t.Exists()
+	if err != nil {
+		return r, err
+	}
+	if !exists {
+		return r, errs.New(errs.NoSession, "session %s has no state", t.Session).WithPath(t.Root).
+			WithHint("cd into the project, or name its session with --session; teams sessions lists those there are")
+	}
+	if t.HarnessLive() {
+		r.Harness = true
+		return r, nil
+	}
+	look, err := b.Look()
+	if err != nil {
+		return r, err
+	}
+	if look.Fold {
+		r.fold(ctx, b, stepFold)
+	}
+	if len(look.Submissions) > 0 && r.decide(ctx, b, look.Submissions, o.Gates) {
+		if look, err := b.Look(); err == nil && look.Fold {
+			r.fold(ctx, b, stepRelease)
+		}
+	}
+	return r, ctx.Err()
+}
+
+// fold folds with sweep, and reports what came of it.
+func (r *TickReport) fold(ctx context.Context, b *fsboard.Board, step string) {
+	report, err := b.Fold(ctx, true)
+	r.problem(step, err)
+	for _, err := range report.Problems {
+		r.problem(step, err)
+	}
+	r.events(step, report.Events)
+}
+
+// decide decides submissions, at most limit gates at a time, and says whether
+// any was decided.
+func (r *TickReport) decide(ctx context.Context, b *fsboard.Board, ids []string, limit int) bool {
+	if limit <= 0 {
+		limit = runtime.NumCPU()
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	decided := false
+	slots := make(chan struct{}, limit)
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			break
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			d, err := decideOne(ctx, b, id)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil && !errors.Is(err, context.Canceled) {
+				r.problem(stepDecide, fmt.Errorf("%s: %w", id, err))
+			}
+			if d.Waiting != "" {
+				r.Done = append(r.Done, Done{stepDecide, "waiting", id, "its submission waits: " + d.Waiting})
+			}
+			decided = decided || d.Outcome != ""
+			r.events(stepDecide, d.Events)
+		})
+	}
+	wg.Wait()
+	return decided
+}
+
+// decideOne decides one submission; a panic becomes an error, so that it spoils
+// only itself.
+func decideOne(ctx context.Context, b *fsboard.Board, id string) (d fsboard.Decision, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errs.New(errs.Internal, "panic: %v", p)
+		}
+	}()
+	return b.DecideFree(ctx, id)
+}
+
+func (r *TickReport) problem(step string, err error) {
+	if err != nil {
+		r.Problems = append(r.Problems, step+": "+err.Error())
+	}
+}
+
+func (r *TickReport) events(step string, events []fsboard.Event) {
+	for i := range events {
+		e := &events[i]
+		r.Done = append(r.Done, Done{step, e.Event, e.Task, e.Describe()})
+	}
+}
