@@ -295,7 +295,7 @@ func (v *View) Tasks(f Filter, limit int) (list []*TaskView, total int, err erro
 		if err != nil {
 			return nil, 0, err
 		}
-		if !f.selects(t) {
+		if !f.Selects(t) {
 			continue
 		}
 		total++
@@ -306,7 +306,8 @@ func (v *View) Tasks(f Filter, limit int) (list []*TaskView, total int, err erro
 	return list, total, nil
 }
 
-func (f *Filter) selects(t *TaskView) bool {
+// Selects reports whether a filter selects a task, whatever its States say.
+func (f *Filter) Selects(t *TaskView) bool {
 	return (f.Holder == "" || t.Status == Claimed && t.ClaimedBy == f.Holder) && (f.Role == "" || t.Role == f.Role) &&
 		hasTags(t.Tags, f.Tags) && (len(f.IDs) == 0 || slices.Contains(f.IDs, t.ID))
 }

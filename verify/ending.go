@@ -17,7 +17,7 @@ const (
 	// fullScan is how often newcomers are looked for while known processes
 	// have not ended yet.
 	fullScan = 250 * time.Millisecond
-	maxPause = 50 * time.Millisecond
+	maxPause = 20 * time.Millisecond
 )
 
 // hunt ends the processes of one run.
@@ -53,19 +53,24 @@ func EndRun(runID string) (ended int, err error) {
 	if err := checkRunID(runID); err != nil {
 		return 0, err
 	}
-	return newHunt(runID).end(defaultGrace)
+	return newHunt(runID).end(0, defaultGrace)
 }
 
 // end ends what belongs to the run and returns how many processes that were:
-// SIGTERM, and SIGKILL after grace. It looks until a look that missed nothing
-// has found nothing.
-func (h *hunt) end(grace time.Duration) (ended int, err error) {
-	begin := time.Now()
+// nothing for as long as settle says, then SIGTERM, and SIGKILL after grace.
+// It looks until a look that missed nothing has found nothing.
+func (h *hunt) end(settle, grace time.Duration) (ended int, err error) {
+	begin := time.Now().Add(settle) // of the ending
 	clean, rounds := 0, 0
 	pause := time.Millisecond
 	for {
+		wait := time.Since(begin) < 0
 		kill := time.Since(begin) >= grace
-		live, complete, err := h.scan(func(p process) { h.send(p, kill) })
+		live, complete, err := h.scan(func(p process) {
+			if !wait {
+				h.send(p, kill)
+			}
+		})
 		if err != nil {
 			h.endGroup(grace)
 			return len(h.signaled), errs.New(errs.Failure, "cannot look for processes of the gate: %w", err)
@@ -89,6 +94,9 @@ func (h *hunt) end(grace time.Duration) (ended int, err error) {
 			continue
 		}
 		next := min(time.Since(begin)+fullScan, grace)
+		if wait {
+			next = 0
+		}
 		for anyAlive(live) && time.Since(begin) < next {
 			time.Sleep(pause)
 			pause = min(2*pause, maxPause)

@@ -154,7 +154,7 @@ func TestEndRunKills(t *testing.T) {
 	live, wait := startBeside(t, g, 2)
 	hunt := newHunt(g.RunID)
 	// EndRun itself, without its 5 s.
-	if ended, err := hunt.end(200 * time.Millisecond); err != nil || ended < 2 {
+	if ended, err := hunt.end(0, 200*time.Millisecond); err != nil || ended < 2 {
 		t.Errorf("ended %d, %v", ended, err)
 	}
 	wantGone(t, live)

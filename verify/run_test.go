@@ -281,7 +281,7 @@ func TestExitBesideTheLimit(t *testing.T) {
 
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, "setsid sleep 1000 & sleep 1000 & echo $$ $! >pids; echo begun; wait")
+	g := newGate(t, "echo begun; setsid sleep 1000 & sleep 1000 & echo $$ $! >pids; wait")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var live []process

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// settle is how long processes that outlive the shell have to close the
-	// output by themselves before they are ended; a tee behind a pipe does.
-	settle = 100 * time.Millisecond
+	// leftSettle is how long processes that outlive the shell have to finish
+	// by themselves, as a tee does that the shell has written to.
+	leftSettle = 100 * time.Millisecond
 	// leftGrace bounds the time between SIGTERM and SIGKILL for processes
 	// that outlive the shell.
 	leftGrace = time.Second
@@ -63,15 +63,11 @@ func (s *supervision) run(ctx context.Context, r *Receipt) error {
 	}
 
 	why := s.await(ctx, exited)
-	grace := s.gate.Grace
+	settle, grace := time.Duration(0), s.gate.Grace
 	if why == byItself {
-		grace = min(grace, leftGrace)
-		select {
-		case <-drained:
-		case <-time.After(settle):
-		}
+		settle, grace = leftSettle, min(grace, leftGrace)
 	}
-	ended, err := hunt.end(grace)
+	ended, err := hunt.end(settle, grace)
 	if err != nil {
 		r.because(err.Error())
 	} else if why == byItself && ended > 0 {

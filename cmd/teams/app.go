@@ -54,7 +54,9 @@ func (e *Env) dispatch(args []string) error {
 		if err := e.parse(inv.entry, cmd, inv.args, cl); err != nil {
 			return err
 		}
-		e.catchSignals()
+		if !inv.entry.OwnSignals {
+			e.catchSignals()
+		}
 	}
 	if err := e.enterDir(); err != nil {
 		return err

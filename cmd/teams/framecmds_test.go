@@ -48,6 +48,7 @@ func withTestCommands() (restore func()) {
 func frameMain() {
 	withTestCommands()
 	crashGrace = 300 * time.Millisecond
+	newCompleter = func(e *Env) completer { return fakeCompleter{e} }
 	os.Exit(Main(os.Args[1:], os.Stdin, pipeSafe(os.Stdout), pipeSafe(os.Stderr)))
 }
 
@@ -59,6 +60,8 @@ type echoCmd struct {
 	Max   int       `short:"j" help:"A number."`
 	State string    `enum:"ready,claimed,any" default:"any" help:"A state."`
 	On    bool      `help:"A switch."`
+	Opt   *[]string `sep:"none" placeholder:"X" help:"An optional list."`
+	OptID *[]string `placeholder:"ID,..." help:"An optional list with commas."`
 	Words []string  `arg:"" optional:"" name:"WORD" complete:"name," help:"Words."`
 }
 
@@ -74,7 +77,14 @@ func (c *echoCmd) Run(_ context.Context, e *Env) error {
 	if c.Lease != nil {
 		lease = c.Lease.String()
 	}
+	optional := func(list *[]string) string {
+		if list == nil {
+			return "none"
+		}
+		return "[" + strings.Join(*list, "|") + "]"
+	}
 	e.Result(c, func(w *render.Writer) {
+		w.Linef("opt=%s optid=%s", optional(c.Opt), optional(c.OptID))
 		w.Linef("text=%s tag=%q ids=%q lease=%s max=%d state=%s on=%t",
 			strconv.Quote(c.Text), strings.Join(c.Tag, "|"), strings.Join(c.IDs, "|"), lease, c.Max, c.State, c.On)
 		w.Linef("words=%s", strings.Join(c.Words, "|"))
@@ -284,5 +294,20 @@ type socketCmd struct {
 
 func (c *socketCmd) Run(_ context.Context, e *Env) error {
 	e.Result(nil, func(w *render.Writer) { w.Linef("socket=%s", c.Socket) })
+	return nil
+}
+
+// fakeCompleter knows a few tasks and names, and which session is asked for.
+type fakeCompleter struct{ e *Env }
+
+func (f fakeCompleter) Complete(_ context.Context, kind, prefix string) []candidate {
+	switch {
+	case kind == "task":
+		return []candidate{{"t_1", "parse the grammar"}, {"t_12", "print the tree"}, {"evil", "two\x1b[2J\nlines"}}
+	case kind == "name" && f.e.Session != "":
+		return []candidate{{Value: "bob-of-" + f.e.Session}}
+	case kind == "name":
+		return []candidate{{Value: "ann"}, {Value: "bob"}}
+	}
 	return nil
 }

@@ -23,11 +23,38 @@ func newParser(entry *Entry, g *grammar) (*kong.Kong, error) {
 		kong.Name("teams "+entry.Path),
 		kong.NoDefaultHelp(),
 		kong.Writers(io.Discard, io.Discard),
+		kong.TypeMapper(reflect.TypeFor[*[]string](), optionalList{}),
 	)
 	if err != nil {
 		return nil, errs.New(errs.Internal, "the grammar of %s is wrong, %w", entry.Path, err)
 	}
 	return parser, nil
+}
+
+// optionalList reads a flag of type *[]string: nil when it is absent, one list
+// of all its values when it is repeated, an empty list for an empty value. kong
+// on its own keeps the last value only.
+type optionalList struct{}
+
+// Decode implements kong.Mapper.
+func (optionalList) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	var value string
+	if err := ctx.Scan.PopValueInto("string", &value); err != nil {
+		return err
+	}
+	if target.IsNil() {
+		target.Set(reflect.ValueOf(new([]string)))
+	}
+	list := target.Interface().(*[]string)
+	if value != "" {
+		*list = append(*list, kong.SplitEscaped(value, ctx.Value.Tag.Sep)...)
+	}
+	return nil
+}
+
+// isList reports whether a flag or argument takes several values.
+func isList(v *kong.Value) bool {
+	return v.IsSlice() || v.Target.Type() == reflect.TypeFor[*[]string]()
 }
 
 // parse reads the arguments into cmd and the global flags.

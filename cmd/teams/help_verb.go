@@ -92,8 +92,8 @@ func describe(entry *Entry) (*verbHelp, error) {
 func describeValue(v *kong.Value) valueHelp {
 	out := valueHelp{
 		Name: v.Name, Help: v.Help, Required: v.Required, kind: v.Tag.Get("complete"),
-		Repeated: v.IsSlice() && (v.Flag == nil || v.Tag.Sep == -1),
-		list:     v.IsSlice() && v.Flag != nil && v.Tag.Sep == ',',
+		Repeated: isList(v) && (v.Flag == nil || v.Tag.Sep == -1),
+		list:     isList(v) && v.Flag != nil && v.Tag.Sep == ',',
 	}
 	if v.HasDefault {
 		out.Default = v.Default
@@ -141,7 +141,7 @@ func (v valueHelp) flag() string {
 	s := "--" + v.Name
 	if v.Value != "" {
 		s += " " + v.Value
-		if v.list {
+		if v.list && !strings.Contains(v.Value, ",") {
 			s += ",…"
 		}
 	}

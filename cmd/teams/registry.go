@@ -67,6 +67,8 @@ type Entry struct {
 	NoJSON bool
 	// Hidden: the command is in no list.
 	Hidden bool
+	// OwnSignals: the command handles SIGINT and SIGTERM itself.
+	OwnSignals bool
 	// Bare: the command has no flags and no arguments. It is run without a
 	// grammar and without signal handling when nothing but switches is given.
 	Bare bool
@@ -75,6 +77,32 @@ type Entry struct {
 // registry lists every command in the order of the overview. Each Entry stands
 // in the file of its command.
 var registry = []*Entry{
+	&taskAddEntry,
+	&taskListEntry,
+	&taskShowEntry,
+	&taskEditEntry,
+	&taskCancelEntry,
+	&taskReopenEntry,
+	&taskWhyEntry,
+	&taskGraphEntry,
+	&claimEntry,
+	&renewEntry,
+	&releaseEntry,
+	&submitEntry,
+	&workEntry,
+	&waitEntry,
+	&verifyEntry,
+	&logEntry,
+	&exportEntry,
+	&importEntry,
+	&gcEntry,
+	&joinEntry,
+	&leaveEntry,
+	&envEntry,
+	&tickEntry,
+	&whereEntry,
+	&sessionsEntry,
+	&doctorEntry,
 	&helpEntry,
 	&versionEntry,
 	&completionEntry,

@@ -5,6 +5,9 @@ import "strings"
 // nearest returns the path of the visible command that word below path was
 // probably meant for, "" when nothing is near.
 func nearest(path, word string) string {
+	if word == "" {
+		return ""
+	}
 	if s := synonym(path, word); s != "" && lookup(s) != nil {
 		return s
 	}

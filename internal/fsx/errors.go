@@ -72,13 +72,13 @@ func irregular(op, path, is, want string) error {
 }
 
 // openErr turns the errors by which open(2) reports an irregular file into
-// ErrIrregular: ELOOP for a symbolic link under O_NOFOLLOW, ENXIO for a socket
-// or a fifo without a reader, EISDIR for a directory opened for writing.
+// ErrIrregular: ELOOP for a symbolic link under O_NOFOLLOW, ENXIO (on macOS
+// EOPNOTSUPP) for a socket, EISDIR for a directory opened for writing.
 func openErr(op, path string, err error) error {
 	switch bare(err) {
 	case syscall.ELOOP:
 		return irregular(op, path, "symbolic link", "regular file")
-	case syscall.ENXIO:
+	case syscall.ENXIO, syscall.EOPNOTSUPP:
 		return irregular(op, path, "socket, fifo or device", "regular file")
 	case syscall.EISDIR:
 		return irregular(op, path, "directory", "regular file")

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -120,7 +121,8 @@ func Acquire(ctx context.Context, path string, timeout time.Duration) (*Lock, er
 }
 
 // TryAcquire takes the lock file path if it is free now. It answers false when
-// somebody holds the lock, or looks at it with Held at this very moment.
+// somebody holds the lock; or, for an instant, when somebody looks at it with
+// Held, or is given it after having stopped to wait.
 func TryAcquire(path string) (*Lock, bool, error) {
 	for {
 		fl, ok, err := tryFlock(path)
@@ -139,7 +141,7 @@ func TryAcquire(path string) (*Lock, bool, error) {
 
 // AcquireTenure is TryAcquire for a lock that is held for as long as something
 // runs: it tries for up to patience (1 s is right) before it answers false, so
-// that a moment's look by Held is not taken for another one that runs.
+// that a look by Held is not taken for another one that runs.
 func AcquireTenure(path string, patience time.Duration) (*Lock, bool, error) {
 	end := time.Now().Add(patience)
 	for {
@@ -181,10 +183,11 @@ func Held(path string) (bool, error) {
 }
 
 // newFlock is a lock of its own for each acquisition: one that is held answers
-// every further caller with success.
+// every further caller with success. O_NONBLOCK does not matter to flock(2), but
+// to a fifo; and package os then spares four calls of fcntl(2) for each file.
 func newFlock(path string) *flock.Flock {
 	return flock.New(path,
-		flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC),
+		flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC),
 		flock.SetPermissions(fileMode))
 }
 
@@ -197,38 +200,76 @@ func tryFlock(path string) (fl *flock.Flock, ok bool, err error) {
 	return fl, ok && err == nil, err
 }
 
-// waitFlock blocks in flock(2) on a goroutine of its own, since the call cannot
-// be cancelled. It answers false when the timer or ctx came first; the lock is
-// then given back the moment it arrives.
-func waitFlock(ctx context.Context, timer <-chan time.Time, path string) (*flock.Flock, bool, error) {
-	const (
-		waiting = iota
-		arrived
-		abandoned
-	)
-	fl := newFlock(path)
-	var state atomic.Int32
-	done := make(chan error, 1)
+// waiter is a goroutine that is blocked in flock(2), which cannot be cancelled.
+type waiter struct {
+	fl      *flock.Flock
+	arrived chan error // what flock answered; not sent to once it is idle
+}
+
+// idle has the waiters, by path, whose callers gave up. The next caller takes
+// over such a one: a process that keeps trying for a lock that is never freed
+// would else lose a thread each time.
+var idle struct {
+	mu      sync.Mutex
+	waiters map[string][]*waiter
+}
+
+// newWaiter returns a waiter for path, an idle one if there is any.
+func newWaiter(path string) *waiter {
+	idle.mu.Lock()
+	defer idle.mu.Unlock()
+	if ws := idle.waiters[path]; len(ws) > 0 {
+		idle.waiters[path] = ws[1:]
+		return ws[0]
+	}
+	w := &waiter{fl: newFlock(path), arrived: make(chan error, 1)}
 	go func() {
-		err := call(OpFlock, path, fl.Lock)
-		if !state.CompareAndSwap(waiting, arrived) {
-			_ = fl.Unlock()
+		err := call(OpFlock, path, w.fl.Lock)
+		idle.mu.Lock()
+		defer idle.mu.Unlock()
+		if i := slices.Index(idle.waiters[path], w); i >= 0 {
+			idle.waiters[path] = slices.Delete(idle.waiters[path], i, i+1)
+			_ = w.fl.Unlock() // too late
 			return
 		}
-		done <- err
+		w.arrived <- err
 	}()
+	return w
+}
+
+// abandon makes w idle, unless the lock has arrived in this very moment.
+func (w *waiter) abandon(path string) bool {
+	idle.mu.Lock()
+	defer idle.mu.Unlock()
+	if len(w.arrived) > 0 {
+		return false
+	}
+	if idle.waiters == nil {
+		idle.waiters = make(map[string][]*waiter)
+	}
+	idle.waiters[path] = append(idle.waiters[path], w)
+	return true
+}
+
+// waitFlock waits for the lock. It answers false when the timer or ctx came
+// first; the lock is then given back the moment it arrives.
+func waitFlock(ctx context.Context, timer <-chan time.Time, path string) (*flock.Flock, bool, error) {
+	w := newWaiter(path)
 	var err error
 	select {
-	case err = <-done:
-		return fl, err == nil, err
+	case err = <-w.arrived:
 	case <-ctx.Done():
+		if w.abandon(path) {
+			return nil, false, nil
+		}
+		err = <-w.arrived
 	case <-timer:
+		if w.abandon(path) {
+			return nil, false, nil
+		}
+		err = <-w.arrived
 	}
-	if state.CompareAndSwap(waiting, abandoned) {
-		return nil, false, nil
-	}
-	err = <-done // it arrived in the same moment
-	return fl, err == nil, err
+	return w.fl, err == nil, err
 }
 
 // settle turns a flock that was just taken into a Lock: it checks that the

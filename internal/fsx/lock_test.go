@@ -53,6 +53,16 @@ func mustTry(t *testing.T, path string) *Lock {
 	return l
 }
 
+func mustTenure(t *testing.T, path string) *Lock {
+	t.Helper()
+	l, ok, err := AcquireTenure(path, patience)
+	if err != nil || !ok {
+		t.Fatalf("AcquireTenure: %v %v", ok, err)
+	}
+	t.Cleanup(func() { l.Unlock() })
+	return l
+}
+
 func wantHeld(t *testing.T, path string, want bool) {
 	t.Helper()
 	if got, err := Held(path); err != nil || got != want {
@@ -202,11 +212,34 @@ func TestLateArrivalGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Unlock()
-	l, ok, err := AcquireTenure(path, patience)
-	if !ok {
-		t.Fatalf("a late arrival keeps the lock: %v", err)
+	mustTenure(t, path).Unlock() // unless a late arrival keeps it
+}
+
+// A process that tries again and again must not gather blocked threads.
+func TestWaitersAreTakenOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	p := start(t, "hold", path)
+	p.line(t)
+	before := runtime.NumGoroutine()
+	for range 30 {
+		if _, err := Acquire(t.Context(), path, time.Millisecond); errs.CodeOf(err) != errs.Busy {
+			t.Fatal(err)
+		}
+	}
+	if n := runtime.NumGoroutine(); n > before+2 {
+		t.Errorf("%d goroutines more", n-before)
+	}
+	time.AfterFunc(5*time.Millisecond, func() { p.in.Close() })
+	l, err := Acquire(t.Context(), path, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := ReadHolder(path); err != nil || h.PID != os.Getpid() {
+		t.Errorf("holder %+v %v", h, err)
 	}
 	l.Unlock()
+	p.finish(t)
+	eventually(t, "no goroutine left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // Waiters that give up at the very moment the lock arrives neither lose it nor
@@ -214,7 +247,7 @@ func TestLateArrivalGivesUp(t *testing.T) {
 func TestArrivalAgainstTimeout(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
 	for i := range 200 {
-		l := mustTry(t, path)
+		l := mustTenure(t, path)
 		d := time.Duration(1+i%10) * 100 * time.Microsecond
 		time.AfterFunc(d, func() { l.Unlock() })
 		if l2, err := Acquire(t.Context(), path, d); err == nil {
@@ -222,11 +255,7 @@ func TestArrivalAgainstTimeout(t *testing.T) {
 		} else if errs.CodeOf(err) != errs.Busy {
 			t.Fatal(err)
 		}
-		l, ok, err := AcquireTenure(path, patience)
-		if !ok {
-			t.Fatalf("lost: %v", err)
-		}
-		l.Unlock()
+		mustTenure(t, path).Unlock()
 	}
 }
 
@@ -424,7 +453,7 @@ func TestReadHolderOfOthers(t *testing.T) {
 			t.Errorf("%q: %+v %v", content, h, err)
 		}
 		// Whatever it holds, it can be locked and is repaired by that.
-		l := mustTry(t, path)
+		l := mustTenure(t, path)
 		if h, err := ReadHolder(path); err != nil || h.PID != os.Getpid() {
 			t.Errorf("%q locked: %+v %v", content, h, err)
 		}

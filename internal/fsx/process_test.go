@@ -109,7 +109,7 @@ func TestClocks(t *testing.T) {
 	if b, err := BootClock(); err != nil || b-a < time.Millisecond || b-a > patience {
 		t.Error(a, b, err)
 	}
-	if BootID() == "" || BootID() != BootID() || Host() == "" || PIDNamespace() == "" {
+	if BootID() == "" || Host() == "" || PIDNamespace() == "" {
 		t.Errorf("%q %q %q", BootID(), Host(), PIDNamespace())
 	}
 	fixed := time.Unix(5, 0)

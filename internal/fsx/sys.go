@@ -109,8 +109,11 @@ func split(path string) (dir, base string, err error) {
 	if base == "" || base == "." || base == ".." {
 		return "", "", unix.EINVAL
 	}
-	if dir == "" {
+	switch {
+	case dir == "":
 		dir = "."
+	case len(dir) > 1:
+		dir = dir[:len(dir)-1] // the slash
 	}
 	return dir, base, nil
 }

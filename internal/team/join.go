@@ -31,10 +31,6 @@ func (r *JoinRequest) check() error {
 	if err := CheckName(r.Name); err != nil {
 		return err
 	}
-	return r.checkRest()
-}
-
-func (r *JoinRequest) checkRest() error {
 	if r.Agent != "" {
 		if err := fsx.CheckHandle(r.Agent); err != nil {
 			return usageIn("agent", err)
@@ -147,6 +143,14 @@ func (t *Team) joinHeld(ctx context.Context, r JoinRequest, acquire func(path st
 // FirstFree is [Team.JoinHeld] for the first of prefix1, prefix2, … that is
 // free: new, stopped or proven dead. The name of the request is ignored.
 func (t *Team) FirstFree(ctx context.Context, prefix string, r JoinRequest) (Teammate, *fsx.Lock, error) {
+	r.Name = prefix + "1"
+	if err := r.check(); err != nil {
+		return Teammate{}, nil, err
+	}
+	// With the session known to be whole, what is wrong is wrong with a name.
+	if _, err := t.EnsureSession(); err != nil {
+		return Teammate{}, nil, err
+	}
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return Teammate{}, nil, err

@@ -108,6 +108,10 @@ func TestRootMayBeSymlinkSessionMayNot(t *testing.T) {
 			if !strings.Contains(err.Error(), path) {
 				t.Errorf("%v does not name %s", err, path)
 			}
+			if strings.Count(rel, "/") < 2 {
+				_, _, err = tm.FirstFree(t.Context(), "w", JoinRequest{})
+				wantCode(t, err, errs.Corrupt)
+			}
 			if after := listTree(t, root); after != before {
 				t.Errorf("before:\n%safter:\n%s", before, after)
 			}

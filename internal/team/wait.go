@@ -28,8 +28,8 @@ func (t *Team) Wait(ctx context.Context, b *fsboard.Board, r WaitRequest) ([]*fs
 	if r.Poll == 0 {
 		r.Poll = 250 * time.Millisecond
 	}
-	var w *waiter
-	defer func() { w.close() }()
+	var w *Waiter
+	defer func() { w.Close() }()
 	for {
 		list, err := t.waited(b, &r)
 		if err != nil {
@@ -50,11 +50,10 @@ func (t *Team) Wait(ctx context.Context, b *fsboard.Board, r WaitRequest) ([]*fs
 			return list, r.verdict(list)
 		}
 		if w == nil {
-			w = newWaiter(r.Poll, t.BoardDir())
+			w = t.NewWaiter(r.Poll)
 		}
-		w.wait(ctx, nil)
-		if ctx.Err() != nil {
-			return list, ctx.Err()
+		if err := w.Wait(ctx); err != nil {
+			return list, err
 		}
 	}
 }

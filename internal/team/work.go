@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -131,8 +130,8 @@ func (w *worker) stopping(ctx context.Context) bool {
 }
 
 func (w *worker) loop(ctx context.Context) error {
-	var waiter *waiter
-	defer func() { waiter.close() }()
+	var waiter *Waiter
+	defer func() { waiter.Close() }()
 	for done := 0; w.r.MaxTasks == 0 || done < w.r.MaxTasks; {
 		if w.stopping(ctx) {
 			w.report(WorkEvent{Event: "stopped"})
@@ -156,10 +155,11 @@ func (w *worker) loop(ctx context.Context) error {
 			return err
 		}
 		if waiter == nil {
-			waiter = newWaiter(w.r.Poll, w.t.BoardDir())
+			waiter = w.t.NewWaiter(w.r.Poll)
+			waiter.stop = w.r.Stop
 			w.report(WorkEvent{Event: "waiting", Message: err.Error()})
 		}
-		waiter.wait(ctx, w.r.Stop)
+		_ = waiter.Wait(ctx) // the loop looks at ctx and Stop itself
 	}
 	return nil
 }
@@ -279,32 +279,3 @@ func (w *worker) renew(ctx context.Context, task *fsboard.TaskView) (stop func()
 	return func() { cancel(); <-done }
 }
 
-// waiter pauses a loop until the board changes, or for a second.
-type waiter struct{ watcher *fsx.Watcher }
-
-func newWaiter(poll time.Duration, board string) *waiter {
-	return &waiter{watcher: fsx.NewWatcher(poll, board, filepath.Join(board, "claims"))}
-}
-
-// longestWait bounds a wait, since back-offs and the death of a holder change
-// no file.
-const longestWait = time.Second
-
-func (w *waiter) wait(ctx context.Context, stop <-chan struct{}) {
-	timer := time.NewTimer(longestWait)
-	defer timer.Stop()
-	select {
-	case <-w.watcher.C:
-		// Several writes of one commit come close together.
-		time.Sleep(5 * time.Millisecond)
-	case <-timer.C:
-	case <-stop:
-	case <-ctx.Done():
-	}
-}
-
-func (w *waiter) close() {
-	if w != nil {
-		w.watcher.Close()
-	}
-}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
+)
+
+var claimEntry = Entry{
+	Path:    "claim",
+	Group:   groupBoard,
+	Summary: "Take a task: the named one, or the next that is free",
+	Examples: []string{
+		"id=$(teams claim -q) || exit",
+		"teams claim t_12",
+		"teams claim --wait --timeout 10m --tag docs",
+		"teams claim --mine   # what I hold already",
+	},
+	New: func() Command { return new(claimCmd) },
+}
+
+type claimCmd struct {
+	ID      string    `arg:"" optional:"" help:"The task; without it the first of the ready ones that I may take."`
+	Wait    bool      `help:"Wait until one can be claimed."`
+	Timeout *Duration `placeholder:"DURATION" help:"Wait at most this long (exit 124)."`
+	Lease   *Duration `placeholder:"DURATION" help:"The claim ends by itself after this time unless it is renewed."`
+	Max     int       `placeholder:"N" help:"How many tasks I may hold at once (1)."`
+	Role    string    `placeholder:"AGENT" help:"Only tasks for this agent."`
+	Tag     []string  `sep:"none" placeholder:"TAG" help:"Only tasks with this tag; may be repeated."`
+	Mine    bool      `help:"List the tasks that I hold; exit 0 also when there is none."`
+}
+
+func (c *claimCmd) Help() string {
+	return "Exit codes: 0 it is mine; 2 nothing is claimable now, or the named task is blocked; 3 nothing is left for me, or no such task; " +
+		"4 somebody else has it, or I hold as many as I may; 5 it is for another role or teammate; 124 the wait timed out."
+}
+
+func (c *claimCmd) Check() error {
+	switch {
+	case c.Max < 0:
+		return errs.New(errs.Usage, "--max %d is negative", c.Max)
+	case c.Mine && (c.ID != "" || c.Wait):
+		return errs.New(errs.Usage, "--mine lists what I hold, it goes with neither a task nor --wait")
+	case c.ID != "" && (c.Role != "" || len(c.Tag) > 0):
+		return errs.New(errs.Usage, "--role and --tag choose among the ready tasks, they do not go with a task's id")
+	case c.Lease != nil && c.Lease.Std() <= 0:
+		return errs.New(errs.Usage, "a lease of nothing cannot be kept").WithHint("leave --lease out for a claim without one")
+	}
+	return nil
+}
+
+func (c *claimCmd) Run(ctx context.Context, e *Env) error {
+	t, b, id, err := e.openAsWorker(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Mine {
+		return c.mine(e, b, id)
+	}
+	lease, err := e.leaseSetting(c.Lease)
+	if err != nil {
+		return err
+	}
+	r := fsboard.ClaimRequest{
+		ID: taskIDArg(c.ID), Worker: id.Name, SpawnID: id.SpawnID, Agent: id.Agent, Lease: lease, Max: c.Max, Role: c.Role, Tags: c.Tag,
+	}
+	view, err := c.claim(ctx, e, t, b, r)
+	e.warnProblems(b.Problems())
+	if err != nil {
+		return err
+	}
+	e.taskResult(view, "claimed")
+	return nil
+}
+
+// claim claims, waiting for a task if it was asked to.
+func (c *claimCmd) claim(ctx context.Context, e *Env, t *team.Team, b *fsboard.Board, r fsboard.ClaimRequest) (*fsboard.TaskView, error) {
+	view, err := b.Claim(ctx, r)
+	if !c.Wait || !worthWaiting(err) {
+		return view, err
+	}
+	ctx, cancel := deadline(ctx, c.Timeout)
+	defer cancel()
+	poll, perr := e.poll()
+	if perr != nil {
+		return nil, perr
+	}
+	what := "a task that can be claimed"
+	if c.ID != "" {
+		what = r.ID
+	}
+	live := e.Live("waiting for " + what)
+	defer live.Done()
+	w := t.NewWaiter(poll)
+	defer w.Close()
+	for {
+		if view, err = b.Claim(ctx, r); !worthWaiting(err) {
+			return view, err
+		}
+		if err := w.Wait(ctx); err != nil {
+			return nil, waitTimedOut(err, what)
+		}
+	}
+}
+
+// worthWaiting reports whether a refusal may pass.
+func worthWaiting(err error) bool {
+	switch errs.CodeOf(err) {
+	case errs.NothingClaimable, errs.BoardDrained, errs.Blocked, errs.AlreadyClaimed, errs.Busy:
+		return true
+	}
+	return false
+}
+
+func waitTimedOut(err error, what string) error {
+	if errs.CodeOf(err) == errs.TimedOut {
+		return errs.New(errs.TimedOut, "the time limit passed while waiting for %s", what)
+	}
+	return err
+}
+
+// mine lists what this life holds.
+func (c *claimCmd) mine(e *Env, b *fsboard.Board, id team.Identity) error {
+	list, err := b.Held(id.Name, id.SpawnID)
+	if err != nil {
+		return err
+	}
+	e.Result(listData(list, len(list)), func(w *render.Writer) {
+		e.writeIDsOr(w, list, writeTaskList)
+		if len(list) == 0 && !e.Quiet {
+			w.Linef("%s holds no task", fsx.SafeLine(id.Name))
+		}
+	})
+	return nil
+}
+
+// onlyHeld is the id of the only task that a life holds, for verbs whose ID may
+// be left out.
+func onlyHeld(b *fsboard.Board, id team.Identity, verb string) (string, error) {
+	list, err := b.Held(id.Name, id.SpawnID)
+	if err != nil {
+		return "", err
+	}
+	switch len(list) {
+	case 0:
+		return "", errs.New(errs.NotHolder, "%s holds no task", id.Name).WithHint("teams claim")
+	case 1:
+		return list[0].ID, nil
+	}
+	ids := make([]string, len(list))
+	for i, t := range list {
+		ids[i] = t.ID
+	}
+	return "", errs.New(errs.Usage, "%s holds %s, so which one has to be said", id.Name, strings.Join(ids, ", ")).WithHint("teams %s %s", verb, ids[0])
+}

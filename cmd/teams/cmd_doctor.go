@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/render"
+)
+
+var doctorEntry = Entry{
+	Path:     "doctor",
+	Group:    groupSetup,
+	Summary:  "Look for damage, mend what is safe, rebuild a broken board",
+	Examples: []string{"teams doctor", "teams doctor --fix", "teams doctor --repair"},
+	New:      func() Command { return new(doctorCmd) },
+}
+
+type doctorCmd struct {
+	Fix    bool `help:"Mend what is safe to mend: left-over files, open modes, the ready list, gates whose decider died."`
+	Repair bool `help:"Rebuild a board that cannot be read, from history, archive and markers; the broken file is kept."`
+}
+
+func (c *doctorCmd) Help() string {
+	return "Exit 1 when it found at least one error. Without a flag it changes nothing."
+}
+
+// doctorData is the data of doctor.
+type doctorData struct {
+	Findings []fsboard.Finding `json:"findings"`
+	Repaired *repairData       `json:"repaired,omitempty"`
+}
+
+type repairData struct {
+	Kept     string   `json:"kept"`
+	Tasks    int      `json:"tasks"`
+	Problems []string `json:"problems"`
+}
+
+func (c *doctorCmd) Run(ctx context.Context, e *Env) error {
+	t, b, err := e.open()
+	if err != nil {
+		return err
+	}
+	var data doctorData
+	if c.Fix || c.Repair {
+		if _, err := t.Leader(); err != nil {
+			return err
+		}
+	}
+	if c.Repair {
+		r, err := b.Repair(ctx)
+		if err != nil {
+			return err
+		}
+		if r.Needed {
+			data.Repaired = &repairData{Kept: r.Kept, Tasks: r.Tasks, Problems: orEmpty(r.Problems)}
+		}
+	}
+	if c.Fix {
+		if err := b.Fix(ctx); err != nil {
+			return err
+		}
+		if err := t.Fix(ctx); err != nil {
+			return err
+		}
+	}
+	if data.Findings, err = b.Check(); err != nil {
+		return err
+	}
+	more, err := t.Check()
+	if err != nil {
+		return err
+	}
+	data.Findings = append(data.Findings, more...)
+	if data.Findings == nil {
+		data.Findings = []fsboard.Finding{}
+	}
+	text := func(w *render.Writer) { writeDoctor(w, &data, b.Dir()) }
+	failures := 0
+	for _, f := range data.Findings {
+		if f.Severity == fsboard.SeverityError {
+			failures++
+		}
+	}
+	if failures > 0 {
+		return e.Fail(errs.New(errs.Findings, "%d of the findings are errors", failures), data, text)
+	}
+	e.Result(data, text)
+	return nil
+}
+
+func writeDoctor(w *render.Writer, data *doctorData, dir string) {
+	if r := data.Repaired; r != nil {
+		w.Linef("rebuilt the board with %d tasks", r.Tasks)
+		if r.Kept != "" {
+			w.Linef("the broken file is %s", r.Kept)
+		}
+		for _, p := range r.Problems {
+			w.Linef("could not restore: %s", p)
+		}
+	}
+	if len(data.Findings) == 0 {
+		w.Linef("nothing is wrong with %s", dir)
+		return
+	}
+	for _, f := range data.Findings {
+		fix := ""
+		if f.Fixable {
+			fix = "  (teams doctor --fix)"
+		}
+		w.Linef("%s  %s  %s: %s%s", f.Severity, f.Code, f.Path, f.Message, fmt.Sprint(fix))
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed6990a682/teams/internal/render"
+)
+
+var gcEntry = Entry{
+	Path:     "gc",
+	Group:    groupBoard,
+	Summary:  "Archive old ended tasks, and remove old gate logs",
+	Examples: []string{"teams gc --dry-run", "teams gc --tasks --older-than 7d"},
+	New:      func() Command { return new(gcCmd) },
+}
+
+type gcCmd struct {
+	Tasks     bool      `help:"Only tasks and their files."`
+	Worktrees bool      `help:"Only worktrees that are clean and merged."`
+	OlderThan *Duration `placeholder:"DURATION" help:"What counts as old (30d)."`
+	DryRun    bool      `help:"Only tell what it would do."`
+}
+
+func (c *gcCmd) Help() string {
+	return "A task is archived when it ended that long ago and nothing left on the board depends on it. Archived tasks keep their ids and keys, " +
+		"and come back when they are reopened, edited or depended on."
+}
+
+// gcData is the data of gc.
+type gcData struct {
+	Archived  []string `json:"archived"`
+	Removed   []string `json:"removed"`
+	Worktrees []string `json:"worktrees"`
+	DryRun    bool     `json:"dryRun"`
+}
+
+func (c *gcCmd) Run(ctx context.Context, e *Env) error {
+	_, b, err := e.openAsLeader()
+	if err != nil {
+		return err
+	}
+	age := 30 * 24 * time.Hour
+	if c.OlderThan != nil {
+		age = c.OlderThan.Std()
+	}
+	data := gcData{Archived: []string{}, Removed: []string{}, Worktrees: []string{}, DryRun: c.DryRun}
+	if c.Tasks || !c.Worktrees {
+		r, err := b.Collect(ctx, age, c.DryRun)
+		if err != nil {
+			return err
+		}
+		e.warnProblems(b.Problems())
+		data.Archived = append(data.Archived, r.Archived...)
+		data.Removed = append(data.Removed, r.Removed...)
+	}
+	e.Result(data, func(w *render.Writer) {
+		if e.Quiet {
+			for _, id := range data.Archived {
+				w.Linef("%s", id)
+			}
+			return
+		}
+		verb := ""
+		if c.DryRun {
+			verb = "would be "
+		}
+		for _, id := range data.Archived {
+			w.Row(id, verb+"archived")
+		}
+		for _, path := range data.Removed {
+			w.Row(verb+"removed", path)
+		}
+		if len(data.Archived)+len(data.Removed) == 0 {
+			w.Linef("nothing is old enough")
+		}
+	})
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
+)
+
+var tickEntry = Entry{
+	Path:    "tick",
+	Group:   groupTeam,
+	Summary: "One pass over the board: claims, leases, dead holders, submissions",
+	Examples: []string{
+		"teams tick",
+		"* * * * * cd /srv/app && PATH=/usr/local/bin:/usr/bin:/bin teams tick -q",
+	},
+	New: func() Command { return new(tickCmd) },
+}
+
+type tickCmd struct {
+	Gates       int `placeholder:"N" help:"Gates that run beside each other (the number of cores)."`
+	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told (3)."`
+}
+
+func (c *tickCmd) Help() string {
+	return "For cron and scripts. Ticks may overlap, each skips what another holds; one that is killed is completed by the next. " +
+		"With a live harness it does nothing. It prints one line a thing done; -q prints problems only, on stderr. Exit 3: the session has no state."
+}
+
+func (c *tickCmd) Check() error {
+	if c.Gates < 0 || c.GateRetries < 1 {
+		return errs.New(errs.Usage, "--gates must not be negative, and --gate-retries must be at least 1")
+	}
+	return nil
+}
+
+func (c *tickCmd) Run(ctx context.Context, e *Env) error {
+	t, b, err := e.openWith(team.BoardOptions{GateRetries: c.GateRetries})
+	if err != nil {
+		return err
+	}
+	if _, err := t.Leader(); err != nil {
+		return err
+	}
+	live := e.Live("deciding submissions")
+	r, err := t.Tick(ctx, b, team.TickOptions{Gates: c.Gates})
+	live.Done()
+	if err != nil && len(r.Done)+len(r.Problems) == 0 {
+		return err
+	}
+	text := func(w *render.Writer) {
+		if e.Quiet {
+			return
+		}
+		table := w.Table()
+		for _, d := range r.Done {
+			table.Row(d.Subject, d.Message)
+		}
+		table.Flush()
+	}
+	if !e.JSON {
+		for _, p := range r.Problems {
+			e.Warnf("%s", p)
+		}
+	}
+	if err == nil && len(r.Problems) > 0 {
+		err = errs.New(errs.Failure, "%d steps had a problem", len(r.Problems)).WithHint("teams doctor")
+	}
+	if err != nil {
+		return e.Fail(err, r, text)
+	}
+	e.Result(r, text)
+	return nil
+}
