@@ -222,12 +222,13 @@ func (t *tx) gateFor(task *Task, m *Marker) *Gate {
 	return g
 }
 
-// project is the directory that gates run in by default.
+// project is the directory that gates run in by default: the one that line 1
+// of the board names, whoever folds from wherever.
 func (b *Board) project(h *head) string {
-	if b.o.Project != "" {
-		return b.o.Project
+	if h.Project != "" {
+		return h.Project
 	}
-	return h.Project
+	return b.o.Project
 }
 
 // unmet returns the dependencies of a task that are not completed, a missing

@@ -24,13 +24,15 @@
 // # What belongs to a gate
 //
 // The end of the shell ends the wait, even if a background process keeps the
-// output pipe open. Then everything left of the gate is ended, with SIGTERM
-// first and SIGKILL later: each process of its session, and each process that
-// left the session but carries TEAMS_GATE=<run id> in its environment. Every
-// process is looked at again, through a handle that survives reuse of its
-// number, before it is signalled. Nothing else is ever signalled; in
-// particular not the calling process, a process of another run, or one whose
-// environment cannot be read.
+// output pipe open. Then everything left of the gate is ended: each process of
+// its session, and each process that left the session but carries
+// TEAMS_GATE=<run id> in its environment. When the shell has exited by itself
+// they have 100 ms to finish and 1 s after SIGTERM; when the gate is ended, by
+// its time limit or by the caller, it has Gate.Grace after SIGTERM. SIGKILL
+// follows. Every process is looked at again, through a handle that is not
+// fooled by reuse of its number, before it is signalled. Nothing else is ever
+// signalled; in particular not the calling process, a process of another run,
+// or one whose environment cannot be read.
 //
 // # Limits
 //
@@ -43,6 +45,8 @@
 //     dead file server, is given up 5 seconds after SIGKILL and named in
 //     Receipt.Reason or in the error.
 //   - The command is one argument of sh: Linux takes at most 128 KiB.
+//   - A file system under the log that hangs, instead of failing, holds up the
+//     run.
 //
 // Several gates may run beside each other, in one process or in many, as long
 // as their run ids and logs differ. Linux and macOS are supported.

@@ -70,12 +70,12 @@ func TestLeftBehindFinishes(t *testing.T) {
 // and does not let it run dry.
 func TestLastWords(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, "(trap '' TERM; exec yes) & sleep 0.05; printf '<last words>'; exit 3")
-	g.MaxLog = 1 << 30
+	g := newGate(t, "(trap '' TERM; exec yes) & sleep 0.01; printf '<last words>'; exit 3")
+	g.MaxLog = 256 << 20
 	r := run(t, g)
 	wantVerdict(t, r, Failed)
 	if !strings.Contains(readLog(t, g.Log), "<last words>") {
-		t.Error("they are not in the log")
+		t.Errorf("they are not in the log: %+v", r)
 	}
 }
 

@@ -19,16 +19,16 @@ import (
 
 func init() {
 	for path, newCmd := range map[string]func() Command{
-		"t echo":      func() Command { return new(echoCmd) },
-		"t cmd":       func() Command { return new(cmdCmd) },
-		"t text":      func() Command { return new(textCmd) },
-		"t panic":     func() Command { return new(panicCmd) },
-		"t stream":    func() Command { return new(streamCmd) },
-		"t fail":      func() Command { return new(failCmd) },
-		"t wait":      func() Command { return new(waitCmd) },
-		"t print":     func() Command { return new(printCmd) },
-		"t group":     func() Command { return new(groupCmd) },
-		"herdr close": func() Command { return new(socketCmd) },
+		"t echo":      func() Command { return new(frameEchoCmd) },
+		"t cmd":       func() Command { return new(frameCmdCmd) },
+		"t text":      func() Command { return new(frameTextCmd) },
+		"t panic":     func() Command { return new(framePanicCmd) },
+		"t stream":    func() Command { return new(frameStreamCmd) },
+		"t fail":      func() Command { return new(frameFailCmd) },
+		"t wait":      func() Command { return new(frameWaitCmd) },
+		"t print":     func() Command { return new(framePrintCmd) },
+		"t group":     func() Command { return new(frameGroupCmd) },
+		"herdr close": func() Command { return new(frameSocketCmd) },
 	} {
 		testEntries = append(testEntries, &Entry{
 			Path: path, Group: "Test", Summary: "Test " + path, Examples: []string{"teams " + path}, New: newCmd,
@@ -52,7 +52,7 @@ func frameMain() {
 	os.Exit(Main(os.Args[1:], os.Stdin, pipeSafe(os.Stdout), pipeSafe(os.Stderr)))
 }
 
-type echoCmd struct {
+type frameEchoCmd struct {
 	Text  string    `short:"d" help:"A text."`
 	Tag   []string  `sep:"none" help:"A tag."`
 	IDs   []string  `name:"ids" complete:"task" placeholder:"ID" help:"Ids."`
@@ -65,14 +65,14 @@ type echoCmd struct {
 	Words []string  `arg:"" optional:"" name:"WORD" complete:"name," help:"Words."`
 }
 
-func (c *echoCmd) Check() error {
+func (c *frameEchoCmd) Check() error {
 	if c.Max > 99 {
 		return errors.New("--max must not be above 99")
 	}
 	return nil
 }
 
-func (c *echoCmd) Run(_ context.Context, e *Env) error {
+func (c *frameEchoCmd) Run(_ context.Context, e *Env) error {
 	lease := "none"
 	if c.Lease != nil {
 		lease = c.Lease.String()
@@ -94,15 +94,15 @@ func (c *echoCmd) Run(_ context.Context, e *Env) error {
 	return nil
 }
 
-type cmdCmd struct {
+type frameCmdCmd struct {
 	Once bool     `help:"A switch."`
 	argv []string `kong:"-"`
 	set  bool
 }
 
-func (c *cmdCmd) SetCommand(argv []string) { c.argv, c.set = argv, true }
+func (c *frameCmdCmd) SetCommand(argv []string) { c.argv, c.set = argv, true }
 
-func (c *cmdCmd) Run(_ context.Context, e *Env) error {
+func (c *frameCmdCmd) Run(_ context.Context, e *Env) error {
 	if len(c.argv) > 0 && c.argv[0] == "run" {
 		child := exec.Command(c.argv[1], c.argv[2:]...)
 		child.Stdout, child.Stderr = e.ChildOutput()
@@ -115,13 +115,13 @@ func (c *cmdCmd) Run(_ context.Context, e *Env) error {
 	return nil
 }
 
-type textCmd struct {
+type frameTextCmd struct {
 	Bytes bool   `help:"Take any bytes."`
 	Text  string `arg:"" name:"TEXT" complete:"text" help:"A text."`
 	More  string `arg:"" optional:"" name:"MORE" help:"Another."`
 }
 
-func (c *textCmd) Run(_ context.Context, e *Env) error {
+func (c *frameTextCmd) Run(_ context.Context, e *Env) error {
 	read := func(arg string) (string, error) {
 		if c.Bytes {
 			b, err := e.Bytes(arg)
@@ -143,15 +143,15 @@ func (c *textCmd) Run(_ context.Context, e *Env) error {
 	return nil
 }
 
-type panicCmd struct {
+type framePanicCmd struct {
 	Where string `arg:"" name:"WHERE" enum:"run,go,hang,text,json,late" help:"Where to panic."`
 }
 
-type panics struct{}
+type framePanics struct{}
 
-func (panics) MarshalJSON() ([]byte, error) { panic("boom in json") }
+func (framePanics) MarshalJSON() ([]byte, error) { panic("boom in json") }
 
-func (c *panicCmd) Run(ctx context.Context, e *Env) error {
+func (c *framePanicCmd) Run(ctx context.Context, e *Env) error {
 	switch c.Where {
 	case "go", "hang":
 		e.Go(func() { panic("boom in a goroutine") })
@@ -164,7 +164,7 @@ func (c *panicCmd) Run(ctx context.Context, e *Env) error {
 		e.Result(1, func(w *render.Writer) { w.Linef("one"); panic("boom in text") })
 		return nil
 	case "json":
-		e.Result(panics{}, nil)
+		e.Result(framePanics{}, nil)
 		return nil
 	case "late":
 		e.Result("never printed", func(w *render.Writer) { w.Linef("never printed") })
@@ -172,13 +172,13 @@ func (c *panicCmd) Run(ctx context.Context, e *Env) error {
 	panic("boom\x1b[2J")
 }
 
-type streamCmd struct {
+type frameStreamCmd struct {
 	N    int  `arg:"" name:"N" help:"How many."`
 	Fail bool `help:"End with an error."`
 	Slow bool `help:"A tenth of a second between them, for at most a minute."`
 }
 
-func (c *streamCmd) Run(ctx context.Context, e *Env) error {
+func (c *frameStreamCmd) Run(ctx context.Context, e *Env) error {
 	for i := range c.N {
 		if c.Slow {
 			select {
@@ -197,12 +197,12 @@ func (c *streamCmd) Run(ctx context.Context, e *Env) error {
 	return nil
 }
 
-type failCmd struct {
+type frameFailCmd struct {
 	Code  string `default:"gate_failed" help:"The code."`
 	Plain bool   `help:"An error of no code."`
 }
 
-func (c *failCmd) Run(_ context.Context, e *Env) error {
+func (c *frameFailCmd) Run(_ context.Context, e *Env) error {
 	if c.Plain {
 		return fmt.Errorf("one\x1b[2J: %w", errors.Join(errors.New("two"), errors.New("three")))
 	}
@@ -213,7 +213,7 @@ func (c *failCmd) Run(_ context.Context, e *Env) error {
 	})
 }
 
-type waitCmd struct {
+type frameWaitCmd struct {
 	Ready   string    `help:"Create this file when waiting."`
 	Clean   bool      `help:"Return nil when interrupted."`
 	Plain   bool      `help:"Return an error of no context."`
@@ -221,7 +221,7 @@ type waitCmd struct {
 	Timeout *Duration `help:"Give up."`
 }
 
-func (c *waitCmd) Run(ctx context.Context, e *Env) error {
+func (c *frameWaitCmd) Run(ctx context.Context, e *Env) error {
 	if c.Ready != "" {
 		if err := os.WriteFile(c.Ready, nil, 0o600); err != nil {
 			return err
@@ -252,13 +252,13 @@ func (c *waitCmd) Run(ctx context.Context, e *Env) error {
 	return fmt.Errorf("wait: %w", ctx.Err())
 }
 
-type printCmd struct {
+type framePrintCmd struct {
 	Bytes int  `default:"10" help:"How many."`
 	Color bool `help:"Coloured."`
 	Warn  bool `help:"Warn too."`
 }
 
-func (c *printCmd) Run(_ context.Context, e *Env) error {
+func (c *framePrintCmd) Run(_ context.Context, e *Env) error {
 	if c.Warn {
 		e.Warnf("careful with %s", "this\x1b[1m\nthing")
 	}
@@ -272,11 +272,11 @@ func (c *printCmd) Run(_ context.Context, e *Env) error {
 	return nil
 }
 
-type groupCmd struct {
+type frameGroupCmd struct {
 	Panic bool `help:"Panic in one."`
 }
 
-func (c *groupCmd) Run(ctx context.Context, e *Env) error {
+func (c *frameGroupCmd) Run(ctx context.Context, e *Env) error {
 	g, ctx := e.Group(ctx)
 	g.Go(func() error { <-ctx.Done(); return ctx.Err() })
 	g.Go(func() error {
@@ -288,11 +288,11 @@ func (c *groupCmd) Run(ctx context.Context, e *Env) error {
 	return g.Wait()
 }
 
-type socketCmd struct {
+type frameSocketCmd struct {
 	Socket string `help:"A flag of the family."`
 }
 
-func (c *socketCmd) Run(_ context.Context, e *Env) error {
+func (c *frameSocketCmd) Run(_ context.Context, e *Env) error {
 	e.Result(nil, func(w *render.Writer) { w.Linef("socket=%s", c.Socket) })
 	return nil
 }

@@ -83,40 +83,51 @@ func Acquire(ctx context.Context, path string, timeout time.Duration) (*Lock, er
 	if ctx.Err() != nil {
 		return nil, lockedOut(ctx, path)
 	}
-	var timer <-chan time.Time
-	if timeout > 0 {
-		t := time.NewTimer(timeout)
-		defer t.Stop()
-		timer = t.C
-	}
+	var limited context.Context // ctx with the timeout, once one has to wait
 	for {
 		fl, ok, err := tryFlock(path)
-		if err == nil && !ok && !sharedMode.Load() {
-			fl, ok, err = waitFlock(ctx, timer, path)
-			if err == nil && !ok {
-				return nil, lockedOut(ctx, path)
+		if err == nil && !ok {
+			if limited == nil {
+				var cancel context.CancelFunc
+				limited, cancel = withTimeout(ctx, timeout)
+				defer cancel()
+			}
+			if sharedMode.Load() {
+				pause(limited, 10*time.Millisecond+rand.N(40*time.Millisecond))
+			} else {
+				fl, ok, err = waitFlock(limited, path)
 			}
 		}
 		if err != nil {
 			return nil, lockErr(path, err)
 		}
-		var pause time.Duration
 		if ok {
 			l, err := settle(fl, path)
 			if l != nil || err != nil {
 				return l, err
 			}
-			// The file was replaced under us: at once again.
-		} else {
-			pause = 10*time.Millisecond + rand.N(40*time.Millisecond)
+			// The file was replaced under us: again, at once.
 		}
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil || limited != nil && limited.Err() != nil {
 			return nil, lockedOut(ctx, path)
-		case <-timer:
-			return nil, lockedOut(ctx, path)
-		case <-time.After(pause):
 		}
+	}
+}
+
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// pause sleeps for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
 	}
 }
 
@@ -251,19 +262,14 @@ func (w *waiter) abandon(path string) bool {
 	return true
 }
 
-// waitFlock waits for the lock. It answers false when the timer or ctx came
-// first; the lock is then given back the moment it arrives.
-func waitFlock(ctx context.Context, timer <-chan time.Time, path string) (*flock.Flock, bool, error) {
+// waitFlock waits for the lock. It answers false when ctx ended first; the lock
+// is then given back the moment it arrives.
+func waitFlock(ctx context.Context, path string) (*flock.Flock, bool, error) {
 	w := newWaiter(path)
 	var err error
 	select {
 	case err = <-w.arrived:
 	case <-ctx.Done():
-		if w.abandon(path) {
-			return nil, false, nil
-		}
-		err = <-w.arrived
-	case <-timer:
 		if w.abandon(path) {
 			return nil, false, nil
 		}
