@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"path/filepath"
 
-	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/render"
 )
@@ -27,9 +27,6 @@ func (c *exportCmd) Help() string {
 }
 
 func (c *exportCmd) Run(_ context.Context, e *Env) error {
-	if e.JSON && c.Out == "" {
-		return errs.New(errs.Usage, "export prints JSON lines, which --json cannot wrap").WithHint("teams export --json --out FILE")
-	}
 	_, b, err := e.open()
 	if err != nil {
 		return err
@@ -40,7 +37,16 @@ func (c *exportCmd) Run(_ context.Context, e *Env) error {
 	}
 	tasks := bytes.Count(buf.Bytes(), []byte{'\n'})
 	if c.Out == "" {
-		e.Result(nil, func(w *render.Writer) { w.Raw(buf.Bytes()) })
+		lines := make([]json.RawMessage, 0, tasks)
+		for row := range bytes.SplitSeq(bytes.TrimSpace(buf.Bytes()), []byte{'\n'}) {
+			if len(row) > 0 {
+				lines = append(lines, row)
+			}
+		}
+		e.Result(struct {
+			Tasks []json.RawMessage `json:"tasks"`
+			Total int               `json:"total"`
+		}{lines, tasks}, func(w *render.Writer) { w.Raw(buf.Bytes()) })
 		return nil
 	}
 	path, err := filepath.Abs(c.Out)

@@ -14,34 +14,38 @@ import (
 	"github.com/seed6990a682/teams/internal/render"
 )
 
-// Commands that exist in the test binary only. Together with the real ones they
-// are the program "teams-frame" of the scripts.
+// Commands that exist in the test binary only. Together with the verbs of the
+// frame they are the program "teams-frame" of the scripts.
 
-func init() {
-	for path, newCmd := range map[string]func() Command{
-		"t echo":      func() Command { return new(frameEchoCmd) },
-		"t cmd":       func() Command { return new(frameCmdCmd) },
-		"t text":      func() Command { return new(frameTextCmd) },
-		"t panic":     func() Command { return new(framePanicCmd) },
-		"t stream":    func() Command { return new(frameStreamCmd) },
-		"t fail":      func() Command { return new(frameFailCmd) },
-		"t wait":      func() Command { return new(frameWaitCmd) },
-		"t print":     func() Command { return new(framePrintCmd) },
-		"t group":     func() Command { return new(frameGroupCmd) },
-		"herdr close": func() Command { return new(frameSocketCmd) },
+// testEntries lists them, sorted by path.
+var testEntries = func() (list []*Entry) {
+	for _, it := range []struct {
+		path string
+		new  func() Command
+	}{
+		{"herdr close", func() Command { return new(frameSocketCmd) }},
+		{"t cmd", func() Command { return new(frameCmdCmd) }},
+		{"t echo", func() Command { return new(frameEchoCmd) }},
+		{"t fail", func() Command { return new(frameFailCmd) }},
+		{"t group", func() Command { return new(frameGroupCmd) }},
+		{"t panic", func() Command { return new(framePanicCmd) }},
+		{"t print", func() Command { return new(framePrintCmd) }},
+		{"t stream", func() Command { return new(frameStreamCmd) }},
+		{"t text", func() Command { return new(frameTextCmd) }},
+		{"t wait", func() Command { return new(frameWaitCmd) }},
 	} {
-		testEntries = append(testEntries, &Entry{
-			Path: path, Group: "Test", Summary: "Test " + path, Examples: []string{"teams " + path}, New: newCmd,
+		list = append(list, &Entry{
+			Path: it.path, Group: "Test", Summary: "Test " + it.path, Examples: []string{"teams " + it.path}, New: it.new,
 		})
 	}
-}
+	return list
+}()
 
-var testEntries []*Entry
-
-// withTestCommands adds the test commands to the registry.
+// withTestCommands makes a registry of the frame's own verbs and the test
+// commands, which does not change as verbs are added.
 func withTestCommands() (restore func()) {
 	old := registry
-	registry = append(registry[:len(registry):len(registry)], testEntries...)
+	registry = append([]*Entry{&helpEntry, &versionEntry, &completionEntry, &completeEntry}, testEntries...)
 	return func() { registry = old }
 }
 

@@ -160,6 +160,19 @@ func shellCommands(line string) (out [][]string) {
 	for i := 0; i < len(line); i++ {
 		c := line[i]
 		switch {
+		case quote != '\'' && c == '$' && i+1 < len(line) && line[i+1] == '(':
+			end := i + 2
+			for depth := 1; end < len(line) && depth > 0; end++ {
+				switch line[end] {
+				case '(':
+					depth++
+				case ')':
+					depth--
+				}
+			}
+			out = append(out, shellCommands(line[i+2:end-1])...)
+			word.WriteByte('x')
+			inWord, i = true, end-1
 		case quote != 0 && c == quote:
 			quote = 0
 		case quote != 0:
@@ -168,11 +181,6 @@ func shellCommands(line string) (out [][]string) {
 			quote, inWord = c, true
 		case c == '#' && !inWord:
 			i = len(line)
-		case c == '$' && i+1 < len(line) && line[i+1] == '(':
-			i++
-			word.Reset()
-			inWord = false
-			endCommand()
 		case c == '|' || c == ';' || c == '&' || c == '(' || c == ')':
 			endCommand()
 		case c == ' ':
@@ -187,8 +195,8 @@ func shellCommands(line string) (out [][]string) {
 }
 
 func TestShellCommands(t *testing.T) {
-	got := shellCommands(`id=$(teams claim -q) && X=1 teams submit "$id" --result 'a b' < in > out | cat; teams x ""`)
-	want := [][]string{{"teams", "claim", "-q"}, {"teams", "submit", "$id", "--result", "a b"}, {"cat"}, {"teams", "x", ""}}
+	got := shellCommands(`id=$(teams claim -q) && X=1 teams submit "$id" --result 'a b' < in > out | cat; cat "$(teams w)/b"; teams x ""`)
+	want := [][]string{{"teams", "claim", "-q"}, {"teams", "submit", "$id", "--result", "a b"}, {"cat"}, {"teams", "w"}, {"cat", "x/b"}, {"teams", "x", ""}}
 	if g, w := strings.Join(flatten(got), "/"), strings.Join(flatten(want), "/"); g != w {
 		t.Errorf("got %s\nwant %s", g, w)
 	}

@@ -83,8 +83,8 @@ func marks(t *fsboard.TaskView) string {
 	if t.Attempt > 0 {
 		out = append(out, "attempt "+strconv.Itoa(t.Attempt)+"/"+strconv.Itoa(t.MaxAttempts))
 	}
-	if t.GateFailures > 0 {
-		out = append(out, strconv.Itoa(t.GateFailures)+" failed gates")
+	if t.GateFailures > 0 && t.Status == fsboard.Claimed {
+		out = append(out, "gate failed "+strconv.Itoa(t.GateFailures)+"x")
 	}
 	for _, tag := range t.Tags {
 		out = append(out, "#"+tag)
