@@ -32,6 +32,10 @@ type NewTask struct {
 // Add adds tasks, all of them or none. A task whose key is taken is returned
 // as it stands.
 func (b *Board) Add(ctx context.Context, tasks ...NewTask) ([]*TaskView, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	tasks = slices.Clone(tasks)
 	for i := range tasks {
 		if err := tasks[i].check(); err != nil {
 			return nil, nth(err, i, len(tasks))
@@ -59,18 +63,11 @@ func (b *Board) Add(ctx context.Context, tasks ...NewTask) ([]*TaskView, error) 
 	}
 	out := make([]*TaskView, 0, len(ids))
 	for _, id := range ids {
-		t, err := v.Task(id)
+		t, err := v.show(id) // a key may be that of an archived task
 		if err != nil {
 			return nil, err
 		}
-		if t == nil { // its key is that of an archived task
-			if t, err = b.archivedView(id); err != nil {
-				return nil, err
-			}
-		}
-		if t != nil {
-			out = append(out, t)
-		}
+		out = append(out, t)
 	}
 	return out, nil
 }
@@ -152,7 +149,7 @@ func (t *tx) findKey(key string) (string, error) {
 		if !l.mentions(text) {
 			continue
 		}
-		task, err := l.decode()
+		task, err := t.snap.at(i)
 		if err != nil {
 			return "", corrupt(t.b.Path(), err)
 		}
@@ -160,7 +157,7 @@ func (t *tx) findKey(key string) (string, error) {
 			return task.ID, nil
 		}
 	}
-	return t.b.archivedKey(key)
+	return t.archivedKey(key)
 }
 
 // check refuses fields that a task cannot have.
@@ -177,6 +174,9 @@ func (n *NewTask) check() error {
 	}
 	if err := checkText("key", n.Key, 256); err != nil {
 		return err
+	}
+	if ValidID(n.Key) {
+		return errs.New(errs.Usage, "the key %q has the form of a task id", n.Key)
 	}
 	if n.VerifyTimeoutMs != nil && *n.VerifyTimeoutMs < 0 {
 		return errs.New(errs.Usage, "the verify timeout is negative")

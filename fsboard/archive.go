@@ -79,18 +79,35 @@ func (b *Board) archivedView(id string) (*TaskView, error) {
 }
 
 // archivedKey returns the id of the archived task that has an idempotency key.
-func (b *Board) archivedKey(key string) (string, error) {
+// The last line of an id counts, and none does when the task is back in the
+// snapshot.
+func (t *tx) archivedKey(key string) (string, error) {
 	enc, err := encodeJSON(key)
 	if err != nil {
 		return "", err
 	}
-	id := ""
-	_, err = b.scanArchive(append([]byte(`"key":`), enc...), func(l archiveLine) {
+	var ids []string
+	_, err = t.b.scanArchive(append([]byte(`"key":`), enc...), func(l archiveLine) {
 		if l.Task.Key == key {
-			id = l.Task.ID
+			ids = appendNew(ids, l.Task.ID)
 		}
 	})
-	return id, err
+	if err != nil {
+		return "", err
+	}
+	for _, id := range ids {
+		if _, back := t.snap.find(number(id)); back {
+			continue
+		}
+		last, err := t.b.archived(id)
+		if err != nil {
+			return "", err
+		}
+		if last != nil && last.Key == key {
+			return id, nil
+		}
+	}
+	return "", nil
 }
 
 // Archived returns the archived tasks that are not in the snapshot, in the
@@ -173,41 +190,37 @@ func (b *Board) Collect(ctx context.Context, age time.Duration, dryRun bool) (Co
 }
 
 // collectable lists the terminal tasks that ended before a point and that
-// nothing left depends on. Dropping one may free what it depends on, so the
-// tasks are looked at until nothing changes; chains end early in practice.
+// nothing left depends on.
 func (s *snapshot) collectable(before int64) ([]string, error) {
-	keep := map[string]bool{} // what a task that stays depends on
-	old := map[int]*Task{}
+	old := make([]bool, len(s.lines))
+	var kept []int // tasks that stay and whose dependencies stay with them
 	for i := range s.lines {
-		t, err := s.lines[i].decode()
+		t, err := s.at(i)
 		if err != nil {
 			return nil, err
 		}
-		if t.Status.Terminal() && max(t.UpdatedAt, t.CompletedAt) <= before {
-			old[i] = t
-			continue
-		}
-		for _, d := range t.DependsOn {
-			keep[d] = true
+		old[i] = t.Status.Terminal() && max(t.UpdatedAt, t.CompletedAt) <= before
+		if !old[i] {
+			kept = append(kept, i)
 		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for i, t := range old {
-			if !keep[t.ID] {
-				continue
-			}
-			delete(old, i)
-			changed = true
-			for _, d := range t.DependsOn {
-				keep[d] = true
+	for len(kept) > 0 {
+		t, err := s.at(kept[len(kept)-1])
+		if err != nil {
+			return nil, err
+		}
+		kept = kept[:len(kept)-1]
+		for _, d := range t.DependsOn {
+			if i, there := s.find(number(d)); there && old[i] {
+				old[i] = false
+				kept = append(kept, i)
 			}
 		}
 	}
 	var ids []string
 	for i := range s.lines {
-		if t := old[i]; t != nil {
-			ids = append(ids, t.ID)
+		if old[i] {
+			ids = append(ids, taskID(s.lines[i].num))
 		}
 	}
 	return ids, nil
@@ -235,25 +248,17 @@ func (t *tx) archive(ids []string) error {
 		return fmt.Errorf("append archive: %w", err)
 	}
 	// Events of the revision before need the records of these tasks.
-	old, err := t.b.peekCommitted(t.snap)
-	if err != nil {
+	if err := t.settleOld(); err != nil {
 		return err
 	}
-	if !t.fresh {
-		if err := t.b.settle(old); err != nil {
-			return err
-		}
-	}
 	for _, id := range ids {
-		t.snap.drop(number(id))
-		t.touched[number(id)] = true
-		t.note(Event{Event: EventArchived, Task: id})
+		t.drop(id)
+		t.note(Event{Event: EventArchived, Task: id, By: Leader})
 	}
 	return nil
 }
 
-// collectFiles removes old gate logs and rejected files. The newest log of a
-// task that is still on the board stays.
+// collectFiles removes old gate logs and rejected files.
 func (b *Board) collectFiles(age time.Duration, dryRun bool) ([]string, error) {
 	var removed []string
 	before := fsx.Now().Add(-age)
@@ -268,14 +273,20 @@ func (b *Board) collectFiles(age time.Duration, dryRun bool) ([]string, error) {
 			}
 			path := b.path(dir, name)
 			info, err := os.Lstat(path)
-			if err != nil || info.ModTime().After(before) || info.IsDir() {
+			if err != nil || info.ModTime().After(before) {
 				continue
 			}
 			removed = append(removed, path)
-			if !dryRun {
-				if err := fsx.Remove(path); err != nil {
-					return removed, err
-				}
+			if dryRun {
+				continue
+			}
+			if dir == "rejected" {
+				err = os.RemoveAll(path) // it may be a directory
+			} else {
+				err = fsx.Remove(path)
+			}
+			if err != nil {
+				return removed, err
 			}
 		}
 	}

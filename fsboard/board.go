@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -49,15 +50,7 @@ type Board struct {
 
 	mu       sync.Mutex
 	problems []error
-	cache    *cached
-}
-
-// cached is the last snapshot that was read, with the line 1 that it had. It
-// is handed to one user at a time, since reading decodes into it.
-type cached struct {
-	line1 string
-	size  int64
-	snap  *snapshot
+	cache    cached
 }
 
 // Open returns the board in o.Dir. It reads nothing and creates nothing.
@@ -110,47 +103,13 @@ func corrupt(path string, err error) *Error {
 		WithHint("teams doctor tells what is wrong; teams doctor --repair rebuilds the board")
 }
 
-// load reads the snapshot; nil without an error when the board has no state
-// yet.
-func (b *Board) load() (*snapshot, error) {
-	data, err := fsx.ReadFile(b.Path(), maxSnapshot)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, b.checkAbsent()
-	case err != nil:
-		return nil, readError(b.Path(), err)
-	}
-	s, err := parseSnapshot(data)
-	if err != nil {
-		return nil, corrupt(b.Path(), err)
-	}
-	if err := b.checkHead(&s.head); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// checkHead refuses a snapshot without format beside files of ours: some other
-// tool, or a broken restore, put it there.
-func (b *Board) checkHead(h *head) error {
-	if h.Format > 0 {
-		return nil
-	}
-	found, err := b.companion()
-	if err != nil {
-		return err
-	}
-	if found != "" {
-		return corrupt(b.Path(), fmt.Errorf("it has no format, but %s is here", found))
-	}
-	return nil
-}
-
 // readError makes what cannot be read an error that keeps its path.
 func readError(path string, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
-		return corrupt(path, err)
+		c := corrupt(path, err)
+		c.Msg = "it " + e.Msg
+		return c
 	}
 	return fmt.Errorf("read board: %w", err)
 }
@@ -158,26 +117,30 @@ func readError(path string, err error) error {
 // checkAbsent returns an error when board.json is missing although other files
 // of a board are there.
 func (b *Board) checkAbsent() error {
-	found, err := b.companion()
+	found, err := b.companion(true)
 	if err != nil || found == "" {
 		return err
 	}
 	return corrupt(b.Path(), fmt.Errorf("it is missing, but %s is here", found))
 }
 
-// companion returns the name of a file that only a board with a snapshot has.
-func (b *Board) companion() (string, error) {
+// companion returns the name of a file that only a board with a snapshot has;
+// with markers, a claim or a submission counts as one.
+func (b *Board) companion(markers bool) (string, error) {
 	if err := fsx.CheckDir(b.o.Dir); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	} else if err != nil {
 		return "", err
 	}
-	for _, name := range []string{"history.jsonl", "archive.jsonl"} {
-		if _, err := fsx.ReadHead(b.path(name), 1); err == nil {
+	for _, name := range []string{"history.jsonl", "archive.jsonl", "ready"} {
+		if _, err := os.Lstat(b.path(name)); err == nil {
 			return name, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return name, nil
+			return "", err
 		}
+	}
+	if !markers {
+		return "", nil
 	}
 	for _, dir := range []string{"claims", "submissions"} {
 		names, err := fsx.List(b.path(dir))
@@ -197,73 +160,36 @@ func (b *Board) Exists() (bool, error) {
 	return h != nil, err
 }
 
-// headSize is more than a usual line 1; a longer one is read whole.
-const headSize = 4096
-
-// readHead reads line 1 of the snapshot; nil when the board has no state.
-func (b *Board) readHead() (*head, error) {
-	data, err := fsx.ReadHead(b.Path(), headSize)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, b.checkAbsent()
-	}
-	if err != nil {
-		return nil, readError(b.Path(), err)
-	}
-	for i, c := range data {
-		if c != '\n' {
-			continue
-		}
-		if h, err := parseHead(append([]byte(nil), data[:i]...)); err == nil {
-			return &h, nil
-		}
-		break
-	}
-	s, err := b.load()
-	if err != nil || s == nil {
-		return nil, err
-	}
-	return &s.head, nil
-}
-
-// revision returns the present revision for a second look.
-func (b *Board) revision() (int64, error) {
-	data, err := fsx.ReadHead(b.Path(), headSize)
-	if err != nil {
-		return 0, readError(b.Path(), err)
-	}
-	if rev, ok := revisionOf(data); ok {
-		return rev, nil
-	}
-	h, err := b.readHead()
-	if err != nil {
-		return 0, err
-	}
-	if h == nil {
-		return 0, corrupt(b.Path(), errors.New("it vanished"))
-	}
-	return h.Revision, nil
-}
-
 // lock takes board.lock, waiting for it at most as long as the options say.
 func (b *Board) lock(ctx context.Context) (*fsx.Lock, error) {
 	return fsx.Acquire(ctx, b.lockPath(), b.o.LockTimeout)
 }
 
-// create makes the directories of a board.
+// dirs are the directories of a board, itself first.
+func (b *Board) dirs() []string {
+	return []string{b.o.Dir, b.path("claims"), b.path("submissions"), b.path("gates"), b.path("rejected")}
+}
+
+// create makes the directories of a board, as far as they are missing: a board
+// of pi-agent-teams has some of them only. It refuses those that are no
+// directories, so that nothing is ever followed out of the session.
 func (b *Board) create() error {
-	for _, dir := range []string{"claims", "submissions", "gates", "rejected"} {
-		if err := fsx.MkdirAll(b.o.Root, b.path(dir)); err != nil {
+	for _, dir := range b.dirs() {
+		err := fsx.CheckDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fsx.MkdirAll(b.o.Root, dir)
+		}
+		if err != nil {
 			return fmt.Errorf("create board: %w", err)
 		}
 	}
 	return nil
 }
 
-// checkDirs refuses directories of the board that are not directories, so that
-// nothing is ever followed out of the session.
+// checkDirs refuses directories of the board that are no directories.
 func (b *Board) checkDirs() error {
-	for _, dir := range []string{"", "claims", "submissions", "gates", "rejected"} {
-		if err := fsx.CheckDir(b.path(dir)); err != nil && !(dir != "" && errors.Is(err, fs.ErrNotExist)) {
+	for _, dir := range b.dirs() {
+		if err := fsx.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -73,8 +73,8 @@ func (b *Board) checkSnapshot(s *snapshot) []Finding {
 	if s.head.Format > Format {
 		add("newer_format", SeverityWarning, false, "it has format %d, this version of teams writes %d and will not change it", s.head.Format, Format)
 	}
-	if err := b.checkAge(s); err != nil {
-		add("older_than_history", SeverityError, false, "%v; teams doctor --repair takes what history has", err)
+	if broken, err := b.checkAge(s); err == nil && broken != nil {
+		add("older_than_history", SeverityError, false, "%v; teams doctor --repair takes what history has", errors.Unwrap(broken))
 	}
 	if b.o.Project != "" && s.head.Project != "" && s.head.Project != b.o.Project {
 		add("other_project", SeverityWarning, false, "it is the board of %s, not of %s", s.head.Project, b.o.Project)
@@ -82,9 +82,8 @@ func (b *Board) checkSnapshot(s *snapshot) []Finding {
 	if _, err := s.ownEvents(); err != nil {
 		add("corrupt", SeverityError, false, "%v", err)
 	}
-	t := &tx{b: b, snap: s}
 	for i := range s.lines {
-		task, err := s.lines[i].decode()
+		task, err := s.at(i)
 		if err != nil {
 			add("corrupt", SeverityError, false, "%v; teams doctor --repair takes the task from history", err)
 			continue
@@ -103,9 +102,11 @@ func (b *Board) checkSnapshot(s *snapshot) []Finding {
 				add("missing_dependency", SeverityWarning, false, "%s waits for %s, which is not on the board", task.ID, d)
 			}
 		}
-		if err := t.checkCycle(task.ID, task.DependsOn); errs.CodeOf(err) == errs.Cycle {
-			add("cycle", SeverityError, false, "%v", err)
-		}
+	}
+	// A task that cannot be decoded has been reported.
+	cycles, _ := s.cycles()
+	for _, c := range cycles {
+		add("cycle", SeverityError, false, "tasks wait for each other: %s", strings.Join(c, " -> "))
 	}
 	if rows, ok := b.readReady(s.head.Revision); !ok {
 		add("ready_behind", SeverityInfo, true, "the ready list is not of revision %d; the next fold writes it anew", s.head.Revision)
@@ -149,7 +150,7 @@ func (b *Board) checkLogs(s *snapshot) []Finding {
 func (b *Board) checkMarkers() []Finding {
 	var out []Finding
 	for _, dir := range []string{"claims", "submissions"} {
-		all, unreadable, err := b.markers(dir, fsx.Now())
+		all, unreadable, err := b.markers(dir)
 		if err != nil {
 			return append(out, Finding{Code: "unreadable", Severity: SeverityError, Path: b.path(dir), Message: err.Error()})
 		}

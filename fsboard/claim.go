@@ -1,13 +1,11 @@
 package fsboard
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,13 +25,22 @@ type ClaimRequest struct {
 	Tags    []string      // claim-next: only tasks with all of these tags
 }
 
-// errAgain says that the board moved on and the claim may be tried once more.
-var errAgain = errors.New("the board moved on")
+// Why a try is repeated, after a fold: the board moved on, or a marker that is
+// nobody's claim was in the way.
+var (
+	errAgain  = errors.New("the board moved on")
+	errOrphan = errors.New("a marker that is nobody's claim is in the way")
+)
+
+const (
+	maxTries   = 1000
+	maxOrphans = 3 // a marker that a fold leaves is not folded for ever
+)
 
 // Claim takes a task for a worker and returns it as it stands then. It returns
 // only after the claim is durable. The error's code is one of
 // already_holding, already_claimed, task_ended, blocked, wrong_role,
-// wrong_assignee, not_found, nothing_claimable, board_drained.
+// wrong_assignee, not_found, nothing_claimable, board_drained, stale_identity.
 //
 // It follows the steps of the claim protocol: publish a marker for the epoch in
 // which the task was seen pending, look at the board again, then fold.
@@ -45,104 +52,158 @@ func (b *Board) Claim(ctx context.Context, r ClaimRequest) (*TaskView, error) {
 		r.Max = 1
 	}
 	h, err := b.readHead()
-	if err != nil {
+	switch {
+	case err != nil:
+		return nil, err
+	case h == nil && r.ID != "":
+		return nil, b.unknownTask(r.ID)
+	case h == nil:
+		return nil, nothingYet()
+	case h.Format > Format:
+		return nil, b.tooNew(h.Format)
+	}
+	if err := b.checkWorker(r.Worker, r.SpawnID); err != nil {
 		return nil, err
 	}
-	if h == nil {
-		if r.ID != "" {
-			return nil, b.unknownTask(r.ID)
-		}
-		return nil, errs.New(errs.NothingClaimable, "no task was ever added").WithHint("teams claim --wait waits for one")
-	}
-	if h.Format > Format {
-		_, err := b.begin(false)
+	if err := b.create(); err != nil {
 		return nil, err
 	}
-	if err := b.checkDirs(); err != nil {
-		return nil, err
-	}
-	folded := false
-	for range 1000 {
+	c := claimer{b: b, r: &r}
+	for range maxTries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		v, err := b.claimOnce(&r)
-		switch {
-		case err == nil:
+		v, err := c.once()
+		if err == nil {
 			return v, nil
-		case errors.Is(err, errAgain):
-			// The epoch moved on, or a marker without a holder is in the way.
-			if _, err := b.Fold(ctx, false); err != nil {
-				return nil, err
-			}
-		case !folded && b.foldMightHelp(err):
-			folded = true
-			if _, err := b.Fold(ctx, true); err != nil {
-				return nil, err
-			}
-		default:
+		}
+		again, sweep := c.again(err)
+		if !again {
+			return nil, err
+		}
+		if _, err := b.Fold(ctx, sweep); err != nil {
 			return nil, err
 		}
 	}
 	return nil, errs.New(errs.Busy, "the board changed during every try to claim").WithPath(b.o.Dir)
 }
 
+// claimer is one Claim on its way.
+type claimer struct {
+	b       *Board
+	r       *ClaimRequest
+	orphans int  // how often a fold was to remove a marker that is nobody's
+	swept   bool // a fold has released the claims of the dead and the expired
+}
+
+// again decides whether an answer is given or a fold may change it.
+func (c *claimer) again(err error) (again, sweep bool) {
+	switch {
+	case errors.Is(err, errAgain):
+		return true, false
+	case errors.Is(err, errOrphan):
+		c.orphans++
+		return true, false
+	case c.swept || !c.foldMightHelp(err) || c.b.o.HarnessLive():
+		return false, false
+	}
+	c.swept = true
+	return true, true
+}
+
+// mayFold reports whether a marker that is nobody's is worth a fold of ours.
+func (c *claimer) mayFold() bool { return c.orphans < maxOrphans && !c.b.o.HarnessLive() }
+
+func nothingYet() error {
+	return errs.New(errs.NothingClaimable, "no task was ever added").WithHint("teams claim --wait waits for one")
+}
+
+// checkWorker refuses a claimer whose marker the fold would refuse.
+func (b *Board) checkWorker(worker, spawnID string) error {
+	w := b.o.Roster.Lookup(worker, spawnID)
+	e := errs.New(errs.StaleIdentity, "%s", "").WithHint("teams join %s starts a life of it", worker)
+	switch {
+	case w.Life == LifeNoSuch:
+		e.Msg = "there is no teammate " + worker
+	case w.Life == LifeReplaced:
+		e.Msg = worker + " has another spawn id now: this one is over"
+	case w.Life == LifeDead:
+		e.Msg = "this life of " + worker + " has ended"
+	case w.Unread:
+		return errs.New(errs.Failure, "the record of %s cannot be read", worker).WithHint("teams doctor")
+	default:
+		return nil
+	}
+	return e
+}
+
 // foldMightHelp reports whether an answer may be due to markers that nobody
 // folded, or to a holder that is gone.
-func (b *Board) foldMightHelp(err error) bool {
+func (c *claimer) foldMightHelp(err error) bool {
 	switch errs.CodeOf(err) {
-	case errs.NothingClaimable, errs.BoardDrained, errs.AlreadyClaimed:
-		return !b.o.HarnessLive()
+	case errs.NothingClaimable, errs.BoardDrained:
+		return true
+	case errs.AlreadyClaimed:
+		v, err := c.b.View()
+		if err != nil {
+			return false
+		}
+		t, err := v.Task(c.r.ID)
+		return err == nil && t != nil && t.Status == Claimed && c.b.claimOver(&t.Task, v.now, v.boot) != ""
 	}
 	return false
 }
 
-// claimOnce is one try: pick, publish, look again, fold.
-func (b *Board) claimOnce(r *ClaimRequest) (*TaskView, error) {
-	if err := b.checkHolding(r); err != nil {
+// once is one try: pick, publish, look again, fold.
+func (c *claimer) once() (*TaskView, error) {
+	if err := c.checkHolding(); err != nil {
 		return nil, err
 	}
-	if r.ID != "" {
-		return b.claimNamed(r)
+	if c.r.ID != "" {
+		return c.named()
 	}
-	return b.claimNext(r)
+	return c.next()
 }
 
 // checkHolding refuses a claimer that is at its limit.
-func (b *Board) checkHolding(r *ClaimRequest) error {
-	held, err := b.Held(r.Worker, r.SpawnID)
+func (c *claimer) checkHolding() error {
+	held, err := c.b.Held(c.r.Worker, c.r.SpawnID)
 	if err != nil {
 		return err
 	}
-	if len(held) < r.Max {
+	if len(held) < c.r.Max {
 		return nil
 	}
 	ids := make([]string, len(held))
 	for i, t := range held {
 		ids[i] = t.ID
 	}
-	return errs.New(errs.AlreadyHolding, "%s already holds %s", r.Worker, strings.Join(ids, ", ")).
-		WithHint("teams submit %s or teams release %s first, or claim with --max %d", ids[0], ids[0], r.Max+1).
+	return errs.New(errs.AlreadyHolding, "%s already holds %s", c.r.Worker, strings.Join(ids, ", ")).
+		WithHint("teams submit %s or teams release %s first, or claim with --max %d", ids[0], ids[0], len(ids)+1).
 		WithDetail("holding", ids)
 }
 
-// claimNamed claims one task.
-func (b *Board) claimNamed(r *ClaimRequest) (*TaskView, error) {
-	v, err := b.View()
+// named claims one task.
+func (c *claimer) named() (*TaskView, error) {
+	v, err := c.b.View()
 	if err != nil {
 		return nil, err
 	}
-	t, err := v.Task(r.ID)
+	t, err := v.Task(c.r.ID)
 	if err != nil {
 		return nil, err
 	}
 	if t == nil {
-		return nil, b.unknownOrArchived(r.ID)
+		return nil, c.b.unknownOrArchived(c.r.ID)
 	}
-	if err := v.claimable(t, r); err != nil {
+	if err := v.claimable(t, c.r); err != nil {
 		return nil, err
 	}
-	return b.take(r, t.ID, t.Epoch, v.Revision())
+	won, err := c.take(t.ID, t.Epoch, v.Revision())
+	if err == errOrphan && !c.mayFold() {
+		return nil, alreadyClaimed(t.ID, "somebody else")
+	}
+	return won, err
 }
 
 // claimable returns nil when the request may take the task now.
@@ -177,116 +238,22 @@ func alreadyClaimed(id, holder string) *Error {
 		WithHint("teams claim takes the next free task").WithDetail("holder", holder)
 }
 
-// claimNext claims the first task that the worker may take.
-func (b *Board) claimNext(r *ClaimRequest) (*TaskView, error) {
-	rev, err := b.revision()
-	if err != nil {
-		return nil, err
-	}
-	rows, ok := b.readReady(rev)
-	if !ok {
-		s, err := b.load()
-		if err != nil {
-			return nil, err
-		}
-		if s == nil {
-			return nil, b.errNoBoard()
-		}
-		if rows, err = s.candidates(); err != nil {
-			return nil, corrupt(b.Path(), err)
-		}
-		rev = s.head.Revision
-	}
-	ids, _, err := b.markerIDs("claims")
-	if err != nil {
-		return nil, err
-	}
-	now := fsx.Now().UnixMilli()
-	var again error
-	mine := []byte("\t" + r.Worker + "\t")
-	for _, own := range []bool{true, false} { // what is assigned to it comes first
-		for _, row := range rows {
-			if own && !bytes.Contains(row, mine) {
-				continue
-			}
-			c, ok := parseCandidate(row)
-			if !ok || (c.assignee == r.Worker) != own || !c.mayTake(r, now) {
-				continue
-			}
-			if _, marked := slices.BinarySearch(ids, c.id); marked {
-				if again == nil && b.orphan(c.id) {
-					again = errAgain
-				}
-				continue
-			}
-			v, err := b.take(r, c.id, c.epoch, rev)
-			switch errs.CodeOf(err) {
-			case errs.AlreadyClaimed, errs.TaskEnded, errs.NotFound:
-				continue // the list was older than the board, or a rival was first
-			}
-			return v, err
-		}
-	}
-	if again != nil {
-		return nil, again
-	}
-	return nil, b.nothing(r)
-}
-
-// mayTake reports whether the request may take a candidate now.
-func (c *candidate) mayTake(r *ClaimRequest, now int64) bool {
-	if c.notBefore > now || c.assignee != "" && c.assignee != r.Worker || c.role != "" && c.role != r.Agent || r.Role != "" && c.role != r.Role {
-		return false
-	}
-	return hasTags(strings.Split(c.tags, ","), r.Tags)
-}
-
-func hasTags(have, want []string) bool {
-	for _, tag := range want {
-		if !slices.Contains(have, tag) {
-			return false
-		}
-	}
-	return true
-}
-
-// orphan reports whether the marker of a pending task is nobody's claim: a
-// leader's, one that cannot be read, or one of an epoch that is over. With no
-// harness, whoever meets it folds.
-func (b *Board) orphan(id string) bool {
-	m, err := readMarker(b.claimPath(id), id, fsx.Now())
-	if errors.Is(err, errVanished) {
-		return false
-	}
-	var p *markerProblem
-	if errors.As(err, &p) && p.wait {
-		return false
-	}
-	if err != nil || m.Worker == Leader {
-		return !b.o.HarnessLive()
-	}
-	v, err := b.View()
-	if err != nil {
-		return false
-	}
-	t, err := v.Task(id)
-	return err == nil && t != nil && t.State == StateReady && !b.o.HarnessLive()
-}
-
 // take publishes the marker for a task that was seen pending in an epoch at a
 // revision, looks again, and folds if it can.
-func (b *Board) take(r *ClaimRequest, id string, epoch, rev int64) (*TaskView, error) {
+func (c *claimer) take(id string, epoch, rev int64) (*TaskView, error) {
+	b, r := c.b, c.r
 	m := &Marker{
 		TaskID: id, Worker: r.Worker, SpawnID: r.SpawnID, Token: fsx.RandomID(), Epoch: &epoch,
 		Timestamp: fsx.Now().UnixMilli(), PID: os.Getpid(), Host: fsx.Host(),
 	}
 	if r.Lease > 0 {
 		boot := bootNow()
-		m.LeaseMs, m.BootID, m.BootMs = r.Lease.Milliseconds(), boot.BootID, boot.Ms
+		m.LeaseMs = min(max(r.Lease.Milliseconds(), 1), maxLeaseMs)
+		m.BootID, m.BootMs = boot.BootID, boot.Ms
 	}
 	err := publishMarker(b.claimPath(id), m)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, b.lostLink(id)
+		return nil, b.lostLink(id, epoch)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("claim %s: %w", id, err)
@@ -296,25 +263,58 @@ func (b *Board) take(r *ClaimRequest, id string, epoch, rev int64) (*TaskView, e
 	}
 	// The claim is won; folding it now only saves others the work.
 	if !b.o.HarnessLive() {
-		_, _ = b.tryFold()
+		if _, err := b.tryFold(); err != nil {
+			b.report(fmt.Errorf("fold claim of %s: %w", id, err))
+		}
 	}
 	return b.wonView(m)
 }
 
-// lostLink says why the marker of a task could not be published.
-func (b *Board) lostLink(id string) error {
-	if b.orphan(id) {
+// lostLink says why the marker of a task that was seen pending in an epoch
+// could not be published.
+func (b *Board) lostLink(id string, epoch int64) error {
+	m, is := b.whose(id, epoch)
+	switch {
+	case is == gone:
 		return errAgain
+	case is == nobodys:
+		return errOrphan
+	case m != nil:
+		return alreadyClaimed(id, m.Worker)
 	}
-	holder := "somebody else"
-	if m, err := readMarker(b.claimPath(id), id, fsx.Now()); err == nil && m.Worker != Leader {
-		holder = m.Worker
-	} else if v, err := b.View(); err == nil {
-		if t, err := v.Task(id); err == nil && t != nil && t.ClaimedBy != "" {
-			holder = t.ClaimedBy
-		}
+	return alreadyClaimed(id, "somebody else")
+}
+
+// ownership is whose claim a marker in the way is.
+type ownership int
+
+const (
+	gone    ownership = iota // it has been removed
+	theirs                   // a rival's, or too early to tell
+	nobodys                  // no claim at all
+)
+
+// whose tells whose claim the marker of a task is that was seen pending in an
+// epoch. A leader's, one that cannot be used, one of another epoch and that of
+// a life that is over are nobody's.
+func (b *Board) whose(id string, epoch int64) (*Marker, ownership) {
+	m, err := readMarker(b.claimPath(id), id)
+	var p *markerProblem
+	switch {
+	case errors.Is(err, errVanished):
+		return nil, gone
+	case errors.As(err, &p) && !p.wait:
+		return nil, nobodys
+	case err != nil:
+		return nil, theirs
+	case m.Worker == Leader, m.Epoch != nil && *m.Epoch != epoch:
+		return m, nobodys
 	}
-	return alreadyClaimed(id, holder)
+	switch b.o.Roster.Lookup(m.Worker, m.SpawnID).Life {
+	case LifeDead, LifeReplaced, LifeNoSuch:
+		return m, nobodys
+	}
+	return m, theirs
 }
 
 // secondLook decides whether a published marker holds its task: when the board
@@ -351,7 +351,7 @@ func (b *Board) secondLook(m *Marker, rev int64) error {
 	case t != nil:
 		return errs.New(errs.TaskEnded, "%s is %s now", t.ID, t.Status).WithHint("teams log %s tells how", t.ID)
 	}
-	return b.unknownTask(m.TaskID)
+	return b.unknownOrArchived(m.TaskID)
 }
 
 // wonView returns the task as the winner of a marker sees it. A fold that
@@ -368,49 +368,6 @@ func (b *Board) wonView(m *Marker) (*TaskView, error) {
 	if t != nil && t.Claim != nil && t.Claim.Token == m.Token {
 		return t, nil
 	}
-	if t != nil && t.Status == Completed {
-		return t, nil // decided already, by its own submission from another process
-	}
-	return nil, errs.New(errs.StaleClaim, "the claim on %s was refused: %s is no longer the same teammate, or the task was changed", m.TaskID, m.Worker).
+	return nil, errs.New(errs.StaleClaim, "the claim on %s was won and is over again: it was refused, released or cancelled", m.TaskID).
 		WithHint("teams log %s tells why", m.TaskID)
-}
-
-// Held returns the tasks that a worker's life holds, claims that are still
-// only a marker included. An empty spawnID means every life of the name.
-func (b *Board) Held(worker, spawnID string) ([]*TaskView, error) {
-	h, err := b.readHead()
-	if err != nil || h == nil {
-		return nil, err
-	}
-	if !slices.Contains(h.Holders, worker) {
-		marked, err := b.hasMarker(worker)
-		if err != nil {
-			return nil, err
-		}
-		if !marked {
-			// A marker may have been folded between the two looks.
-			if h, err = b.readHead(); err != nil || h == nil || !slices.Contains(h.Holders, worker) {
-				return nil, err
-			}
-		}
-	}
-	v, err := b.View()
-	if err != nil {
-		return nil, err
-	}
-	return v.Held(worker, spawnID)
-}
-
-// hasMarker reports whether a claim marker of the worker is on disk.
-func (b *Board) hasMarker(worker string) (bool, error) {
-	ids, _, err := b.markerIDs("claims")
-	if err != nil {
-		return false, err
-	}
-	for _, id := range ids {
-		if m, err := readMarker(b.claimPath(id), id, fsx.Now()); err == nil && m.Worker == worker {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"sort"
 	"strings"
 	"time"
 
@@ -43,7 +45,7 @@ func (b *Board) Decide(ctx context.Context, id string) (Decision, error) {
 	if d, need, err = b.settleSubmission(ctx, id, nil); err != nil || need == nil {
 		return d, err
 	}
-	receipt, err := b.runGate(ctx, need.task, need.task.Gate, need.marker, func() bool { return b.stillCounts(need.task) })
+	receipt, err := b.runGate(ctx, need.task, need.task.Gate, need.marker, b.watchClaim(need.task))
 	var foreign *foreignRun
 	switch {
 	case errors.As(err, &foreign):
@@ -59,18 +61,26 @@ func (b *Board) Decide(ctx context.Context, id string) (Decision, error) {
 	return d, errors.Join(err, fsx.Remove(b.gateRunPath(id)))
 }
 
-// stillCounts reports whether a task is still claimed under the same token.
-// What cannot be read is no reason to end a gate.
-func (b *Board) stillCounts(task *Task) bool {
-	s, err := b.load()
-	if err != nil || s == nil {
-		return true
+// watchClaim returns a function that reports whether a task is still claimed
+// under the same token. What cannot be read is no reason to end a gate.
+func (b *Board) watchClaim(task *Task) func() bool {
+	seen := int64(-1)
+	return func() bool {
+		rev, err := b.revision()
+		if err != nil || rev == seen {
+			return true // nothing was written since the last look
+		}
+		s, err := b.load()
+		if err != nil || s == nil {
+			return true
+		}
+		t, err := s.task(task.ID)
+		if err != nil {
+			return true
+		}
+		seen = s.head.Revision
+		return t != nil && t.Claim != nil && t.Claim.Token == task.Claim.Token
 	}
-	t, err := s.task(task.ID)
-	if err != nil || t == nil {
-		return err != nil
-	}
-	return t.Claim != nil && t.Claim.Token == task.Claim.Token
 }
 
 // verdict is the result of a gate for one submission.
@@ -91,7 +101,13 @@ type gateNeeded struct {
 func (b *Board) settleSubmission(ctx context.Context, id string, v *verdict) (Decision, *gateNeeded, error) {
 	d := Decision{ID: id}
 	var need *gateNeeded
-	if _, err := readMarker(b.submissionPath(id), id, fsx.Now()); errors.Is(err, errVanished) {
+	_, err := readMarker(b.submissionPath(id), id)
+	var p *markerProblem
+	switch {
+	case errors.Is(err, errVanished):
+		return d, nil, nil
+	case errors.As(err, &p) && p.wait:
+		d.Waiting = "it cannot be read yet: " + p.reason
 		return d, nil, nil
 	}
 	events, err := b.update(ctx, false, func(t *tx) error {
@@ -100,7 +116,6 @@ func (b *Board) settleSubmission(ctx context.Context, id string, v *verdict) (De
 			return err
 		}
 		d.Submission = m.Submission
-		path := b.submissionPath(id)
 		switch {
 		case m.Status == "failed":
 			d.Outcome = OutcomeFailed
@@ -120,14 +135,14 @@ func (b *Board) settleSubmission(ctx context.Context, id string, v *verdict) (De
 			d.Outcome, d.Receipt = OutcomeGateFailed, &v.receipt
 			t.applyGateFailed(task, m, &v.receipt)
 		}
-		t.stale = append(t.stale, path)
+		t.stale = append(t.stale, b.submissionPath(id))
 		return nil
 	})
 	d.Events = events
-	if err != nil && len(events) == 0 {
-		d.Outcome = ""
+	if err != nil {
+		return Decision{ID: id, Events: events}, nil, err
 	}
-	return d, need, err
+	return d, need, nil
 }
 
 // waiting returns the submission of a task that counts, and the task. One that
@@ -243,18 +258,20 @@ func (r *Receipt) Summary() string {
 	return fmt.Sprintf("gate failed with exit code %d", r.ExitCode)
 }
 
-// Waiting lists the tasks that have a submission on disk, oldest first.
+// Waiting lists the tasks that have a file in submissions/, oldest first,
+// whatever it holds: Decide sees to each of them.
 func (b *Board) Waiting() ([]string, error) {
-	all, _, err := b.markers("submissions", fsx.Now())
-	if err != nil {
-		return nil, err
+	ids, _, err := b.markerIDs("submissions")
+	if err != nil || len(ids) < 2 {
+		return ids, err
 	}
-	ids := make([]string, 0, len(all))
-	for i := range all {
-		if all[i].id != "" {
-			ids = append(ids, all[i].id)
+	at := make(map[string]time.Time, len(ids))
+	for _, id := range ids {
+		if info, err := os.Lstat(b.submissionPath(id)); err == nil {
+			at[id] = info.ModTime()
 		}
 	}
+	sort.SliceStable(ids, func(i, j int) bool { return at[ids[i]].Before(at[ids[j]]) })
 	return ids, nil
 }
 

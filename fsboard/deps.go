@@ -1,6 +1,7 @@
 package fsboard
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed6990a682/teams/internal/errs"
@@ -40,8 +41,17 @@ func (t *tx) checkDeps(id string, deps []string) error {
 	return t.checkCycle(id, deps)
 }
 
-// checkCycle looks for a way from one of deps back to id.
+// checkCycle looks for a way from one of deps back to id. There is none to a
+// task that nothing depends on, such as a new one.
 func (t *tx) checkCycle(id string, deps []string) error {
+	if len(deps) == 0 {
+		return nil
+	}
+	if dependents, err := t.snap.dependents(id); err != nil {
+		return corrupt(t.b.Path(), err)
+	} else if len(dependents) == 0 {
+		return nil
+	}
 	from := map[string]string{} // how each task was reached
 	var stack []string
 	for _, d := range deps {
@@ -91,20 +101,19 @@ func (s *snapshot) hopeless(task *Task) ([]string, error) {
 			continue
 		}
 		seen[id] = true
-		num, _ := taskNumber(id)
-		i, there := s.find(num)
+		i, there := s.find(number(id))
 		if !there {
 			culprits = append(culprits, id)
 			continue
 		}
 		switch s.lines[i].status() {
-		case Completed:
+		case completed:
 			continue
-		case Failed, Cancelled:
+		case failed, cancelled:
 			culprits = append(culprits, id)
 			continue
 		}
-		t, err := s.lines[i].decode()
+		t, err := s.at(i)
 		if err != nil {
 			return nil, err
 		}
@@ -113,41 +122,100 @@ func (s *snapshot) hopeless(task *Task) ([]string, error) {
 	return culprits, nil
 }
 
-// nothing tells a claimer that found no task whether one can still come:
-// nothing_claimable, or board_drained when every task is terminal or can never
-// become claimable for it.
-func (b *Board) nothing(r *ClaimRequest) error {
-	s, err := b.load()
+// doom tells, for many tasks of one snapshot, which can never become claimable
+// without the leader. Each task is looked at once.
+type doom struct {
+	s     *snapshot
+	known []fate
+}
+
+type fate uint8
+
+const (
+	unseen fate = iota
+	underway
+	hopeful
+	doomed
+)
+
+func (s *snapshot) doom() *doom { return &doom{s: s, known: make([]fate, len(s.lines))} }
+
+// of reports whether the ith task is doomed. A cycle, which only damage can
+// make, dooms its tasks too.
+func (d *doom) of(i int) (bool, error) {
+	if d.known[i] != unseen {
+		return d.known[i] != hopeful, nil
+	}
+	switch st := d.s.lines[i].status(); {
+	case st == completed:
+		d.known[i] = hopeful
+		return false, nil
+	case st.terminal():
+		d.known[i] = doomed
+		return true, nil
+	}
+	t, err := d.s.at(i)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if s == nil || len(s.lines) == 0 && s.head.NextTask <= 1 {
-		return errs.New(errs.NothingClaimable, "no task was ever added").WithHint("teams claim --wait waits for one")
+	d.known[i] = underway
+	for _, id := range t.DependsOn {
+		j, there := d.s.find(number(id))
+		bad := !there
+		if there {
+			if bad, err = d.of(j); err != nil {
+				return false, err
+			}
+		}
+		if bad {
+			d.known[i] = doomed
+			return true, nil
+		}
 	}
-	open := 0
+	d.known[i] = hopeful
+	return false, nil
+}
+
+// cycles returns one cycle of dependencies for each set of tasks that wait for
+// each other, as paths.
+func (s *snapshot) cycles() ([][]string, error) {
+	var out [][]string
+	state := make([]fate, len(s.lines))
+	var path []int
+	var visit func(i int) error
+	visit = func(i int) error {
+		t, err := s.at(i)
+		if err != nil {
+			return err
+		}
+		state[i] = underway
+		path = append(path, i)
+		for _, id := range t.DependsOn {
+			j, there := s.find(number(id))
+			switch {
+			case !there:
+			case state[j] == underway:
+				var cycle []string
+				for k := slices.Index(path, j); k < len(path); k++ {
+					cycle = append(cycle, taskID(s.lines[path[k]].num))
+				}
+				out = append(out, append(cycle, id))
+			case state[j] == unseen:
+				if err := visit(j); err != nil {
+					return err
+				}
+			}
+		}
+		state[i] = hopeful
+		path = path[:len(path)-1]
+		return nil
+	}
 	for i := range s.lines {
-		if s.lines[i].status().Terminal() {
-			continue
-		}
-		t, err := s.lines[i].decode()
-		if err != nil {
-			return corrupt(b.Path(), err)
-		}
-		if t.Assignee != "" && t.Assignee != r.Worker || t.Role != "" && t.Role != r.Agent || r.Role != "" && t.Role != r.Role || !hasTags(t.Tags, r.Tags) {
-			continue
-		}
-		culprits, err := s.hopeless(t)
-		if err != nil {
-			return corrupt(b.Path(), err)
-		}
-		if len(culprits) == 0 {
-			open++
+		if state[i] == unseen {
+			if err := visit(i); err != nil {
+				return out, err
+			}
 		}
 	}
-	if open > 0 {
-		return errs.New(errs.NothingClaimable, "nothing can be claimed now; %d open tasks are claimed, blocked or waiting", open).
-			WithHint("teams claim --wait waits for one; teams task list shows them").WithDetail("open", open)
-	}
-	return errs.New(errs.BoardDrained, "nothing is left for %s: every task has ended or can never become claimable", r.Worker).
-		WithHint("teams task list shows the tasks")
+	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"sort"
 
 	"github.com/seed6990a682/teams/internal/errs"
@@ -14,12 +15,12 @@ import (
 // anywhere: a claimed one as pending, and without what only makes sense on
 // this board (claim, epoch, gate, notBefore).
 func (b *Board) Export(w io.Writer) error {
-	v, err := b.View()
-	if err != nil {
+	s, err := b.load()
+	if err != nil || s == nil {
 		return err
 	}
-	for i := range v.snap.lines {
-		t, err := v.snap.lines[i].decode()
+	for i := range s.lines {
+		t, err := s.at(i)
 		if err != nil {
 			return corrupt(b.Path(), err)
 		}
@@ -69,28 +70,15 @@ func (b *Board) Import(ctx context.Context, r io.Reader, apply bool) (Imported, 
 	if err != nil {
 		return Imported{}, err
 	}
-	out := Imported{DryRun: !apply}
+	var out Imported
 	if !apply {
-		v, err := b.View()
-		if err != nil {
-			return out, err
-		}
-		t := &tx{b: b, snap: v.snap, now: v.now, boot: v.boot, touched: map[int64]bool{}, seized: map[string]bool{}, taken: map[string]bool{}, skip: map[string]bool{}}
-		if err := t.fold(); err != nil {
-			return out, err
-		}
-		todo, err := t.importable(in, &out)
-		if err != nil {
-			return out, err
-		}
-		return out, t.checkImport(todo)
-	}
-	if err := b.checkPresent(true); err != nil {
+		err := b.preview(in, &out)
 		return out, err
 	}
 	var todo []*Task
 	var blocked []string
-	change := change{
+	err = b.updateSeizing(ctx, change{
+		create: true,
 		plan: func(t *tx) ([]string, error) {
 			out = Imported{}
 			var err error
@@ -100,7 +88,7 @@ func (b *Board) Import(ctx context.Context, r io.Reader, apply bool) (Imported, 
 			if blocked, err = t.blockedBy(todo); err != nil {
 				return nil, err
 			}
-			return append(append([]string(nil), out.Imported...), blocked...), nil
+			return append(slices.Clone(out.Imported), blocked...), nil
 		},
 		apply: func(t *tx) error {
 			if err := t.raise(blocked); err != nil {
@@ -114,30 +102,35 @@ func (b *Board) Import(ctx context.Context, r io.Reader, apply bool) (Imported, 
 			}
 			return nil
 		},
-	}
-	if err := b.create(); err != nil {
-		return out, err
-	}
-	if err := b.importInto(ctx, change); err != nil {
+	})
+	if err != nil {
 		return Imported{}, err
 	}
 	return out, nil
 }
 
-// importInto is updateSeizing for a board that may have no snapshot yet.
-func (b *Board) importInto(ctx context.Context, c change) error {
-	if h, err := b.readHead(); err != nil {
+// preview says what an import would do. It folds and changes in memory only.
+func (b *Board) preview(in []*Task, out *Imported) error {
+	out.DryRun = true
+	v, err := b.View()
+	if err != nil {
 		return err
-	} else if h != nil {
-		return b.updateSeizing(ctx, c)
 	}
-	_, err := b.update(ctx, true, func(t *tx) error {
-		if _, err := c.plan(t); err != nil {
+	t := b.newTx(v.snap)
+	for id := range v.claims {
+		task, err := v.Task(id)
+		if err != nil {
 			return err
 		}
-		return c.apply(t)
-	})
-	return err
+		if task != nil && task.Status == Claimed {
+			t.put(&task.Task)
+		}
+	}
+	todo, err := t.importable(in, out)
+	if err != nil {
+		return err
+	}
+	return t.checkImport(todo)
 }
 
 // readExport decodes and checks the lines of an export.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/seed6990a682/teams/internal/fsx"
 )
@@ -14,7 +13,7 @@ import (
 // them can never be told that it holds the claim. Marker files are removed
 // only by cleanup, after the commit.
 func (t *tx) fold() error {
-	all, unreadable, err := t.b.markers("claims", time.UnixMilli(t.now))
+	all, unreadable, err := t.b.markers("claims")
 	if err != nil {
 		return err
 	}
@@ -32,7 +31,7 @@ func (t *tx) fold() error {
 	}
 	// One marker that cannot be read spoils only itself: its task stays as it
 	// is, since nobody can link beside it.
-	t.b.report(unreadable)
+	t.b.report(unreadable...)
 	return nil
 }
 
@@ -44,7 +43,7 @@ func (t *tx) foldOne(id string) error {
 	if t.skip[path] || t.seized[id] {
 		return nil
 	}
-	m, err := readMarker(path, id, time.UnixMilli(t.now))
+	m, err := readMarker(path, id)
 	var p *markerProblem
 	switch {
 	case errors.Is(err, errVanished):
@@ -57,11 +56,15 @@ func (t *tx) foldOne(id string) error {
 	return t.foldClaim(&found{id: id, path: path, marker: m})
 }
 
-// report hands problems that concern single files to the Problems hook.
-func (b *Board) report(problems []error) {
+// report keeps problems that concern single files for Problems.
+func (b *Board) report(problems ...error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.problems = append(b.problems, problems...)
+	for _, err := range problems {
+		if err != nil {
+			b.problems = append(b.problems, err)
+		}
+	}
 }
 
 // Problems returns, once, what was found wrong with single files since the
@@ -80,12 +83,8 @@ func (t *tx) foldClaim(f *found) error {
 		return t.foldBad(f)
 	}
 	m := f.marker
-	remove := func() {
-		t.stale = append(t.stale, f.path)
-		t.skip[f.path] = true
-	}
 	if m.Worker == Leader {
-		remove() // left by a leader that died between its marker and its snapshot
+		t.dealt(f) // left by a leader that died between its marker and its snapshot
 		return nil
 	}
 	task, err := t.snap.task(f.id)
@@ -93,19 +92,49 @@ func (t *tx) foldClaim(f *found) error {
 		return corrupt(t.b.Path(), err)
 	}
 	if task != nil && task.Claim != nil && task.Claim.Token == m.Token {
-		remove()
+		t.dealt(f)
 		return nil
 	}
-	if reason := t.refusal(task, m); reason != "" {
-		return t.refuse(f.id, task, m, reason, remove)
+	w := t.b.o.Roster.Lookup(m.Worker, m.SpawnID)
+	reason := t.snap.refusal(task, m, &w, t.now)
+	if lifeOver(reason) {
+		// Its holder may have been told, and have submitted before its end:
+		// such a claim stands until the submission is decided.
+		ended := task.clone()
+		ended.Status, ended.Claim = Claimed, m.claim(t.now)
+		waiting, err := t.takeSubmission(ended)
+		if err != nil {
+			t.b.report(fmt.Errorf("fold claim of %s: %w", f.id, err))
+			return nil
+		}
+		if waiting != nil {
+			reason = ""
+			if w.Life == LifeReplaced { // the gate of a life that is gone: that of the name
+				w = t.b.o.Roster.Lookup(m.Worker, "")
+			}
+		}
 	}
-	task, err = t.edit(f.id)
-	if err != nil {
+	if reason != "" {
+		return t.refuse(f, reason)
+	}
+	if w.Unread {
+		// Its role's gate is not known, so this waits; the marker protects it.
+		t.b.report(fmt.Errorf("fold claim of %s: the record of %s cannot be read", f.id, fsx.SafeLine(m.Worker)))
+		return nil
+	}
+	if task, err = t.edit(f.id); err != nil {
 		return err
 	}
-	t.grant(task, m)
-	remove()
+	t.grant(task, m, &w)
+	t.dealt(f)
 	return nil
+}
+
+// dealt says that a marker is superfluous once this section is committed.
+func (t *tx) dealt(f *found) {
+	t.stale = append(t.stale, f.path)
+	t.skip[f.path] = true
+	t.epochless = t.epochless || f.marker.Epoch == nil && f.marker.Worker != Leader
 }
 
 // foldBad handles a file in claims/ that is no usable marker.
@@ -116,23 +145,11 @@ func (t *tx) foldBad(f *found) error {
 	t.reject = append(t.reject, rejection{path: f.path, id: f.id, reason: f.problem.reason})
 	t.skip[f.path] = true
 	e := Event{Event: EventRejected, Task: f.id, Reason: "unusable_marker", Message: fmt.Sprintf("%s: %s", f.path, f.problem.reason)}
-	task, err := t.snap.task(f.id)
-	if err != nil {
-		return corrupt(t.b.Path(), err)
-	}
-	if task != nil && task.Status == Pending {
-		if task, err = t.edit(f.id); err != nil {
-			return err
-		}
-		task.Epoch++
-		e.Epoch = task.Epoch
-	}
-	t.note(e)
-	return nil
+	return t.noteRaised(e)
 }
 
 // refusal returns why a marker is not granted, "" when it is.
-func (t *tx) refusal(task *Task, m *Marker) string {
+func (s *snapshot) refusal(task *Task, m *Marker, w *Worker, now int64) string {
 	switch {
 	case task == nil:
 		return "unknown_task"
@@ -142,70 +159,94 @@ func (t *tx) refusal(task *Task, m *Marker) string {
 		return "other_epoch"
 	case task.Assignee != "" && task.Assignee != m.Worker:
 		return "wrong_assignee"
-	}
-	w := t.b.o.Roster.Lookup(m.Worker, m.SpawnID)
-	switch {
 	case w.Life == LifeDead:
-		return "holder_dead"
+		return refusedDead
 	case w.Life == LifeReplaced:
-		return "replaced"
+		return refusedReplaced
 	case w.Life == LifeNoSuch:
-		return "no_such_teammate"
-	case task.Role != "" && task.Role != w.Agent:
+		return refusedNoSuch
+	case task.Role != "" && task.Role != w.Agent && !(w.Life == LifeUnknown && w.Agent == "" && m.Epoch != nil):
+		// Of whom nothing is known the role is not either. A marker of the
+		// present epoch was written by somebody who had compared it.
 		return "wrong_role"
 	}
 	if m.Epoch == nil {
 		// Nothing says what its writer saw, so the task must be claimable now.
-		if len(t.snap.unmet(task)) > 0 {
+		if s.isBlocked(task) {
 			return "blocked"
 		}
-		if task.NotBefore > t.now {
+		if task.NotBefore > now {
 			return "waiting"
 		}
 	}
 	return ""
 }
 
-// refuse records a refusal. Only a pending task's epoch is raised: for any
-// other state the marker can never hold anyway.
-func (t *tx) refuse(id string, task *Task, m *Marker, reason string, remove func()) error {
-	e := Event{Event: EventClaimRefused, Task: id, Worker: m.Worker, SpawnID: m.SpawnID, Token: m.Token, Reason: reason}
+// Refusals that are due to the claimer's life alone.
+const (
+	refusedDead     = "holder_dead"
+	refusedReplaced = "replaced"
+	refusedNoSuch   = "no_such_teammate"
+)
+
+func lifeOver(reason string) bool {
+	return reason == refusedDead || reason == refusedReplaced || reason == refusedNoSuch
+}
+
+// refuse records a refusal.
+func (t *tx) refuse(f *found, reason string) error {
+	m := f.marker
+	t.dealt(f)
+	return t.noteRaised(Event{Event: EventClaimRefused, Task: f.id, Worker: m.Worker, SpawnID: m.SpawnID, Token: m.Token, Reason: reason})
+}
+
+// noteRaised records what happened to a marker that is not granted, and opens
+// a new epoch if its task is pending; in any other state the marker could
+// never hold anyway.
+func (t *tx) noteRaised(e Event) error {
+	task, err := t.snap.task(e.Task)
+	if err != nil {
+		return corrupt(t.b.Path(), err)
+	}
 	if task != nil && task.Status == Pending {
-		var err error
-		if task, err = t.edit(id); err != nil {
+		if task, err = t.edit(e.Task); err != nil {
 			return err
 		}
 		task.Epoch++
 		e.Epoch = task.Epoch
 	}
-	remove()
 	t.note(e)
 	return nil
 }
 
 // grant makes the marker's worker the holder. The lease began at the link.
-func (t *tx) grant(task *Task, m *Marker) {
-	at := m.Timestamp
-	if at <= 0 || at > t.now {
-		at = t.now
-	}
+func (t *tx) grant(task *Task, m *Marker, w *Worker) {
 	task.Status, task.ClaimedBy = Claimed, m.Worker
 	task.NotBefore, task.GateFailures = 0, 0
-	task.Claim = &Claim{Token: m.Token, Worker: m.Worker, SpawnID: m.SpawnID, Host: m.Host, ClaimedAt: at}
+	task.Claim = m.claim(t.now)
+	task.Gate = t.gateFor(task, m, w)
+	t.note(Event{Event: EventClaimed, Task: task.ID, Epoch: task.Epoch, Worker: m.Worker, SpawnID: m.SpawnID, Token: m.Token})
+}
+
+// claim is the claim that a marker stands for. A time stamp that is missing or
+// lies ahead counts as now.
+func (m *Marker) claim(now int64) *Claim {
+	at := m.Timestamp
+	if at <= 0 || at > now {
+		at = now
+	}
+	c := &Claim{Token: m.Token, Worker: m.Worker, SpawnID: m.SpawnID, Host: m.Host, ClaimedAt: at}
 	if m.LeaseMs > 0 {
-		c := task.Claim
 		c.LeaseMs, c.LeaseUntil = m.LeaseMs, at+m.LeaseMs
 		if m.BootID != "" && m.BootMs > 0 {
 			c.BootID, c.BootMs = m.BootID, m.BootMs+m.LeaseMs
 		}
 	}
-	task.Gate = t.gateFor(task, m)
-	t.note(Event{Event: EventClaimed, Task: task.ID, Epoch: task.Epoch, Worker: m.Worker, SpawnID: m.SpawnID, Token: m.Token})
+	return c
 }
 
 // gateFor fixes the gate of a claim: the task's own, else that of the role.
-func (t *tx) gateFor(task *Task, m *Marker) *Gate {
-	w := t.b.o.Roster.Lookup(m.Worker, m.SpawnID)
+func (t *tx) gateFor(task *Task, m *Marker, w *Worker) *Gate {
 	g := &Gate{Command: task.Verify, Source: "task", TimeoutMs: task.VerifyTimeoutMs, Cwd: w.Cwd, Host: m.Host}
 	if g.Command == "" {
 		g.Command, g.Source = w.Verify, "agent"
@@ -222,75 +263,39 @@ func (t *tx) gateFor(task *Task, m *Marker) *Gate {
 	return g
 }
 
-// project is the directory that gates run in by default: the one that line 1
-// of the board names, whoever folds from wherever.
+// project is the directory that gates run in by default.
 func (b *Board) project(h *head) string {
-	if h.Project != "" {
-		return h.Project
+	if b.o.Project != "" {
+		return b.o.Project
 	}
-	return b.o.Project
+	return h.Project
 }
 
-// unmet returns the dependencies of a task that are not completed, a missing
-// one included.
+// completed reports whether a dependency is completed; a missing one is not.
+func (s *snapshot) completed(id string) bool {
+	i, there := s.find(number(id))
+	return there && s.lines[i].status() == completed
+}
+
+// unmet returns the dependencies of a task that are not completed.
 func (s *snapshot) unmet(task *Task) []string {
 	var out []string
 	for _, id := range task.DependsOn {
-		num, ok := taskNumber(id)
-		if i, there := s.find(num); ok && there && s.lines[i].status() == Completed {
-			continue
+		if !s.completed(id) {
+			out = append(out, id)
 		}
-		out = append(out, id)
 	}
 	return out
 }
 
-// foldClock mends times that the clock left ahead of now: a back-off counts at
-// most from now, and a lease of another boot ends at most its length from now.
-// Only a snapshot that was written "in the future" can have such times.
-func (t *tx) foldClock() error {
-	if t.snap.head.UpdatedAt <= t.now+clockSlack {
-		return nil
+// isBlocked reports whether a task has an unmet dependency.
+func (s *snapshot) isBlocked(task *Task) bool {
+	for _, id := range task.DependsOn {
+		if !s.completed(id) {
+			return true
+		}
 	}
-	for i := range t.snap.lines {
-		l := &t.snap.lines[i]
-		if st := l.status(); st != Pending && st != Claimed {
-			continue
-		}
-		task, err := l.decode()
-		if err != nil {
-			return corrupt(t.b.Path(), err)
-		}
-		backoff := task.Status == Pending && task.NotBefore > t.now+backoffMs(task.Attempt)
-		lease := task.Claim != nil && task.Claim.LeaseUntil > t.now+task.Claim.LeaseMs
-		if !backoff && !lease {
-			continue
-		}
-		task, err = t.edit(taskID(l.num))
-		if err != nil {
-			return err
-		}
-		if backoff {
-			task.NotBefore = t.now + backoffMs(task.Attempt)
-		}
-		if lease {
-			task.Claim.LeaseUntil = t.now + task.Claim.LeaseMs
-			if task.Claim.BootID != t.boot.BootID && t.boot.BootID != "" {
-				task.Claim.BootID, task.Claim.BootMs = t.boot.BootID, t.boot.Ms+task.Claim.LeaseMs
-			}
-		}
-		t.note(Event{Event: EventClock, Task: task.ID, Epoch: task.Epoch, Reason: "clock_went_back"})
-	}
-	return nil
-}
-
-// clockSlack is how far, in ms, a clock may seem to go back without a look at
-// every task: clocks of several hosts are never quite the same.
-const clockSlack = 2000
-
-// backoffMs is the pause after the nth failed attempt: 30 s, doubled each time.
-func backoffMs(attempt int) int64 {
-	return 30_000 << min(max(attempt-1, 0), 30)
+	return false
 }
 
 // FoldReport says what a fold did.
@@ -323,12 +328,5 @@ func (b *Board) tryFold() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer t.end()
-	if err := t.fold(); err != nil {
-		return false, err
-	}
-	if err := t.commit(); err != nil {
-		return false, errors.Join(err, t.release())
-	}
-	return true, t.cleanup()
+	return true, t.run(nil)
 }

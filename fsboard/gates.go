@@ -104,7 +104,12 @@ func (b *Board) readRun(id string) (*runFile, error) {
 // visible reports whether processes that r's decider started can be seen from
 // here. After a reboot of the same host there are none left to see.
 func (r *runFile) visible() bool {
-	return r.Host == fsx.Host() && (r.PIDNamespace == fsx.PIDNamespace() || r.BootID != "" && r.BootID != fsx.BootID())
+	return r.Host == fsx.Host() && (r.PIDNamespace == fsx.PIDNamespace() || r.rebooted())
+}
+
+// rebooted reports whether the machine was proven to have started anew since.
+func (r *runFile) rebooted() bool {
+	return r.BootID != "" && fsx.BootID() != "" && r.BootID != fsx.BootID()
 }
 
 // endLeftRun ends what is left of an earlier run of the task's gate. The
@@ -117,7 +122,7 @@ func (b *Board) endLeftRun(ctx context.Context, id string) error {
 	if !r.visible() {
 		return &foreignRun{run: *r}
 	}
-	if r.BootID == fsx.BootID() {
+	if !r.rebooted() {
 		if err := b.o.Gates.End(ctx, r.RunID); err != nil {
 			return fmt.Errorf("end gate run %d of %s: %w", r.Number, id, err)
 		}
@@ -185,6 +190,9 @@ func (b *Board) runGate(ctx context.Context, task *Task, g *Gate, m *Marker, che
 		}
 		return Receipt{}, errors.Join(err, fsx.Remove(b.gateRunPath(task.ID)))
 	}
+	if receipt.Verdict == "" {
+		return Receipt{}, errors.Join(errs.New(errs.Internal, "the gate of %s ended without a verdict", task.ID), fsx.Remove(b.gateRunPath(task.ID)))
+	}
 	receipt.Run, receipt.Submission = r.Number, r.Submission
 	return receipt, nil
 }
@@ -214,11 +222,11 @@ func (b *Board) RunGate(ctx context.Context, id string) (Receipt, error) {
 	if g == nil {
 		return Receipt{}, errs.New(errs.Conflict, "%s has no gate", id).WithHint("teams task edit %s --verify CMD gives it one", id)
 	}
-	if g.Host != fsx.Host() {
+	if g.Host != "" && g.Host != fsx.Host() {
 		return Receipt{}, errs.New(errs.Conflict, "the gate of %s belongs to host %s, this is %s", id, g.Host, fsx.Host()).
 			WithHint("run teams verify %s there", id)
 	}
-	if err := b.checkDirs(); err != nil {
+	if err := b.create(); err != nil {
 		return Receipt{}, err
 	}
 	lock, err := fsx.Acquire(ctx, b.gateLock(id), 0)
@@ -227,6 +235,10 @@ func (b *Board) RunGate(ctx context.Context, id string) (Receipt, error) {
 	}
 	defer lock.Unlock()
 	receipt, err := b.runGate(ctx, &t.Task, g, nil, func() bool { return true })
+	var foreign *foreignRun
+	if errors.As(err, &foreign) {
+		return Receipt{}, errs.New(errs.Conflict, "%w", err).WithHint("when it is gone for sure: rm %s", b.gateRunPath(id))
+	}
 	if err != nil {
 		return Receipt{}, err
 	}

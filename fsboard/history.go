@@ -131,8 +131,8 @@ func (b *Board) settle(s *snapshot) error {
 	if err != nil {
 		return err
 	}
-	if rev > s.head.Revision {
-		return corrupt(b.Path(), fmt.Errorf("it is at revision %d, but history.jsonl is at %d: an older copy was put in its place", s.head.Revision, rev))
+	if broken, err := b.checkAge(s); broken != nil || err != nil {
+		return errors.Join(broken, err)
 	}
 	missing := events[:0:0]
 	for _, e := range events {

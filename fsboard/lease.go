@@ -3,6 +3,7 @@ package fsboard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -29,6 +30,9 @@ func (c *Claim) leaseLeft(now int64, boot bootPoint) int64 {
 	return left
 }
 
+// endsAt returns the end of a lease on the present wall clock.
+func (c *Claim) endsAt(now int64, boot bootPoint) int64 { return now + c.leaseLeft(now, boot) }
+
 // Renew makes the lease of the claim that worker holds on a task end lease from
 // now. Zero keeps the length it has; a claim without a lease then stays without.
 func (b *Board) Renew(ctx context.Context, id string, worker, spawnID string, lease time.Duration) (*Task, error) {
@@ -47,18 +51,21 @@ func (b *Board) Renew(ctx context.Context, id string, worker, spawnID string, le
 		}
 		c := task.Claim
 		if lease > 0 {
-			c.LeaseMs = lease.Milliseconds()
+			c.LeaseMs = min(max(lease.Milliseconds(), 1), maxLeaseMs)
 		}
 		c.LeaseUntil = t.now + c.LeaseMs
 		c.BootID, c.BootMs = t.boot.BootID, 0
 		if t.boot.BootID != "" {
 			c.BootMs = t.boot.Ms + c.LeaseMs
 		}
-		t.note(Event{Event: EventRenewed, Task: id, Epoch: task.Epoch, Worker: worker, Token: c.Token})
+		t.note(Event{Event: EventRenewed, Task: id, Epoch: task.Epoch, Worker: worker, SpawnID: spawnID, Token: c.Token})
 		out = task
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out.clone(), nil
 }
 
 // holding returns a task that is claimed by this life of the worker.
@@ -71,7 +78,7 @@ func (t *tx) holding(id, worker, spawnID string) (*Task, error) {
 		return nil, err
 	}
 	if task.Claim.leaseOver(t.now, t.boot) {
-		return nil, errs.New(errs.StaleClaim, "the lease on %s ended at %s", id, stamp(task.Claim.LeaseUntil)).
+		return nil, errs.New(errs.StaleClaim, "the lease on %s ended at %s", id, stamp(task.Claim.endsAt(t.now, t.boot))).
 			WithHint("teams claim %s takes it again if it is still free", id)
 	}
 	return task, nil
@@ -97,14 +104,23 @@ func heldBy(task *Task, worker, spawnID string) *Error {
 
 // sweep releases the claims of holders that are proven dead or replaced, and
 // those whose lease is over; a claim with a waiting submission is left alone.
+// It also moves away what is no submission by its name; the others are for
+// Decide.
 func (t *tx) sweep() error {
-	claimed := []byte(`"status":"claimed"`)
+	_, strangers, err := t.b.markerIDs("submissions")
+	if err != nil {
+		return err
+	}
+	for _, name := range strangers {
+		if err := t.foldBad(&found{path: t.b.path("submissions", name), problem: nameProblem()}); err != nil {
+			return err
+		}
+	}
 	for i := range t.snap.lines {
-		l := &t.snap.lines[i]
-		if !l.mentions(claimed) || l.status() != Claimed {
+		if t.snap.lines[i].status() != claimed {
 			continue
 		}
-		task, err := l.decode()
+		task, err := t.snap.at(i)
 		if err != nil {
 			return corrupt(t.b.Path(), err)
 		}
@@ -114,7 +130,9 @@ func (t *tx) sweep() error {
 		}
 		waiting, err := t.takeSubmission(task)
 		if err != nil {
-			return err
+			// A submission that cannot be read holds up its own task only.
+			t.b.report(fmt.Errorf("release %s: %w", task.ID, err))
+			continue
 		}
 		if waiting != nil {
 			continue // decided first
@@ -128,15 +146,17 @@ func (t *tx) sweep() error {
 
 // over returns why a claim has ended without its holder's doing, "" when it
 // has not.
-func (t *tx) over(task *Task) string {
+func (t *tx) over(task *Task) string { return t.b.claimOver(task, t.now, t.boot) }
+
+func (b *Board) claimOver(task *Task, now int64, boot bootPoint) string {
 	c := task.Claim
 	if c == nil {
-		return ""
+		return "no_claim" // written by some other tool: nobody can ever submit it
 	}
-	if c.leaseOver(t.now, t.boot) {
+	if c.leaseOver(now, boot) {
 		return "lease_over"
 	}
-	switch t.b.o.Roster.Lookup(c.Worker, c.SpawnID).Life {
+	switch b.o.Roster.Lookup(c.Worker, c.SpawnID).Life {
 	case LifeDead:
 		return "holder_dead"
 	case LifeReplaced:
@@ -152,9 +172,16 @@ func (t *tx) giveUp(id, reason, by string) error {
 	if err != nil {
 		return err
 	}
-	c := task.Claim
+	e := Event{Event: EventReleased, Task: id, Worker: task.ClaimedBy, Reason: reason, By: by}
+	if c := task.Claim; c != nil {
+		e.Worker, e.SpawnID, e.Token = c.Worker, c.SpawnID, c.Token
+		if reason == "lease_over" {
+			e.Message = "its lease ended at " + stamp(c.endsAt(t.now, t.boot))
+		}
+	}
 	task.toPending()
-	t.note(Event{Event: EventReleased, Task: id, Epoch: task.Epoch, Worker: c.Worker, SpawnID: c.SpawnID, Token: c.Token, Reason: reason, By: by})
+	e.Epoch = task.Epoch
+	t.note(e)
 	return nil
 }
 
@@ -197,7 +224,7 @@ func (t *tx) takeSubmission(task *Task) (*Marker, error) {
 // changes a task.
 func (t *tx) submission(task *Task) (*Marker, error) {
 	path := t.b.submissionPath(task.ID)
-	m, err := readMarker(path, task.ID, time.UnixMilli(t.now))
+	m, err := readMarker(path, task.ID)
 	var p *markerProblem
 	switch {
 	case errors.Is(err, errVanished):

@@ -28,26 +28,12 @@ func (b *Board) Look() (Look, error) {
 	if l.Submissions, err = b.Waiting(); err != nil {
 		return l, err
 	}
-	l.Fold = len(ids)+len(others) > 0 || h.due(fsx.Now().UnixMilli(), bootNow()) || !b.readyIsOf(h.Revision) || b.lostHolder(h)
+	_, strangers, err := b.markerIDs("submissions")
+	if err != nil {
+		return l, err
+	}
+	l.Fold = len(ids)+len(others)+len(strangers) > 0 || h.due(fsx.Now().UnixMilli(), bootNow()) || !b.readyIsOf(h.Revision) || b.lostHolder(h)
 	return l, nil
-}
-
-// due reports whether a lease may be over, or the clock went back since the
-// last write.
-func (h *head) due(now int64, boot bootPoint) bool {
-	if h.UpdatedAt > now+clockSlack {
-		return true
-	}
-	if h.LeaseDue > 0 && h.LeaseDue <= now {
-		return true
-	}
-	if h.DueBoot == nil {
-		return false
-	}
-	if h.DueBoot.BootID == boot.BootID {
-		return h.DueBoot.Ms <= boot.Ms
-	}
-	return h.Due > 0 && h.Due <= now
 }
 
 // lostHolder reports whether the life of a holder is over.

@@ -21,8 +21,12 @@ import (
 const maxMarker = 8 << 20
 
 // unparseableGrace is how long a marker that does not parse is left alone: a
-// tool that writes in place may still be at it.
+// tool that writes in place may still be at it. One whose time lies ahead by
+// more than clockSlack is not.
 const unparseableGrace = 30 * time.Second
+
+// maxLeaseMs bounds what a marker may ask for: a hundred years.
+const maxLeaseMs = 100 * 365 * 24 * 3600 * 1000
 
 // Marker is a claim or a submission on disk. The names up to timestamp are
 // those of pi-agent-teams 0.7.0; its markers lack the rest.
@@ -58,9 +62,11 @@ type markerProblem struct {
 
 func (p *markerProblem) Error() string { return p.reason }
 
+func nameProblem() *markerProblem { return &markerProblem{reason: "its name is no task id"} }
+
 // readMarker reads the marker of a task. The error is errVanished, a
 // *markerProblem, or what kept the file from being read.
-func readMarker(path, id string, now time.Time) (*Marker, error) {
+func readMarker(path, id string) (*Marker, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errVanished
@@ -83,16 +89,22 @@ func readMarker(path, id string, now time.Time) (*Marker, error) {
 	}
 	m := new(Marker)
 	if err := json.Unmarshal(data, m); err != nil {
-		age := now.Sub(info.ModTime())
-		return nil, &markerProblem{reason: "it is not JSON: " + err.Error(), wait: age >= 0 && age < unparseableGrace}
+		// The clock is read now: a marker that came while others were read is
+		// not from the future.
+		age := fsx.Now().Sub(info.ModTime())
+		wait := age > -clockSlack*time.Millisecond && age < unparseableGrace
+		return nil, &markerProblem{reason: "it is no JSON that can be used: " + err.Error(), wait: wait}
 	}
-	if m.TaskID != id {
+	switch {
+	case m.TaskID != id:
 		return nil, &markerProblem{reason: fmt.Sprintf("it names task %q", m.TaskID)}
-	}
-	if m.Worker == "" {
+	case m.Worker == "":
 		return nil, &markerProblem{reason: "it names no worker"}
+	case m.Status != "" && m.Status != "completed" && m.Status != "failed":
+		return nil, &markerProblem{reason: fmt.Sprintf("its status %q is neither completed nor failed", m.Status)}
 	}
 	m.modTime = info.ModTime()
+	m.LeaseMs = min(max(m.LeaseMs, 0), maxLeaseMs)
 	sum := sha256.Sum256(data)
 	if m.Token == "" {
 		m.Token, m.foreign = hex.EncodeToString(sum[:]), true
@@ -131,14 +143,14 @@ type found struct {
 
 // markers reads a marker directory, oldest marker first. A file that cannot be
 // read at all is left out and reported, so that it spoils only itself.
-func (b *Board) markers(dir string, now time.Time) (all []found, unreadable []error, err error) {
+func (b *Board) markers(dir string) (all []found, unreadable []error, err error) {
 	ids, others, err := b.markerIDs(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, id := range ids {
 		path := b.path(dir, id+".json")
-		m, err := readMarker(path, id, now)
+		m, err := readMarker(path, id)
 		var p *markerProblem
 		switch {
 		case err == nil:
@@ -150,7 +162,7 @@ func (b *Board) markers(dir string, now time.Time) (all []found, unreadable []er
 		}
 	}
 	for _, name := range others {
-		all = append(all, found{path: b.path(dir, name), problem: &markerProblem{reason: "its name is no task id"}})
+		all = append(all, found{path: b.path(dir, name), problem: nameProblem()})
 	}
 	sort.SliceStable(all, func(i, j int) bool {
 		a, c := all[i].marker, all[j].marker
@@ -198,20 +210,17 @@ func (b *Board) moveRejected(r rejection) error {
 		base = base[:min(len(base), 64)]
 	}
 	name := base + "." + fsx.RandomID()[:12]
-	if err := fsx.MkdirAll(b.o.Root, b.path("rejected")); err != nil {
-		return err
-	}
 	if err := fsx.Move(r.path, b.path("rejected", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reject marker: %w", err)
 	}
-	_ = fsx.Append(b.path("rejected", name+".reason"), []byte(r.reason+"\n"), false)
+	_ = fsx.Append(b.path("rejected", name+".reason"), []byte(fsx.SafeLine(r.reason)+"\n"), false)
 	return b.trimRejected()
 }
 
-// trimRejected keeps at most maxRejected rejected files.
+// trimRejected keeps the maxRejected files that were rejected last.
 func (b *Board) trimRejected() error {
 	names, err := fsx.List(b.path("rejected"))
-	if err != nil || len(names) <= 2*maxRejected {
+	if err != nil || len(names) <= maxRejected {
 		return err
 	}
 	type old struct {
@@ -223,15 +232,19 @@ func (b *Board) trimRejected() error {
 		if strings.HasSuffix(name, ".reason") {
 			continue
 		}
-		if info, err := os.Lstat(b.path("rejected", name)); err == nil {
+		// The file may have any time; that of its reason is when it came here.
+		info, err := os.Lstat(b.path("rejected", name+".reason"))
+		if err != nil {
+			info, err = os.Lstat(b.path("rejected", name))
+		}
+		if err == nil {
 			files = append(files, old{name, info.ModTime()})
 		}
 	}
-	sort.Slice(files, func(i, j int) bool { return files[i].at.After(files[j].at) })
+	sort.SliceStable(files, func(i, j int) bool { return files[i].at.After(files[j].at) })
+	var problems []error
 	for _, f := range files[min(len(files), maxRejected):] {
-		// A directory with something in it stays: it is not ours to empty.
-		_ = os.Remove(b.path("rejected", f.name))
-		_ = fsx.Remove(b.path("rejected", f.name+".reason"))
+		problems = append(problems, os.RemoveAll(b.path("rejected", f.name)), fsx.Remove(b.path("rejected", f.name+".reason")))
 	}
-	return nil
+	return errors.Join(problems...)
 }

@@ -26,23 +26,26 @@ const readyMagic = "# revision "
 
 // readyLine renders a task for the ready list.
 func readyLine(t *Task) []byte {
-	num := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return []byte(strings.Join([]string{
-		t.ID, num(t.Epoch), strconv.Itoa(t.Priority), num(t.NotBefore), t.Role, t.Assignee,
-		strings.Join(t.Tags, ","), fsx.SafeLine(t.Subject),
-	}, "\t"))
+	b := make([]byte, 0, len(t.ID)+len(t.Role)+len(t.Assignee)+len(t.Subject)+64)
+	b = append(append(b, t.ID...), '\t')
+	b = append(strconv.AppendInt(b, t.Epoch, 10), '\t')
+	b = append(strconv.AppendInt(b, int64(t.Priority), 10), '\t')
+	b = append(strconv.AppendInt(b, t.NotBefore, 10), '\t')
+	// A board of another tool may hold any text: no field may end the row.
+	for _, field := range [...]string{t.Role, t.Assignee, strings.Join(t.Tags, ",")} {
+		b = append(append(b, fsx.SafeLine(field)...), '\t')
+	}
+	return append(b, fsx.SafeLine(t.Subject)...)
 }
 
 // readyRows returns the rows of a ready list. It is used only when it is whole
 // and of the given revision; otherwise ok is false. Rows are parsed when they
 // are looked at: a long list costs a claim no more than the rows it passes.
 func readyRows(data []byte, revision int64) (rows [][]byte, ok bool) {
-	first, rest, found := bytes.Cut(data, []byte{'\n'})
-	digits, isReady := bytes.CutPrefix(first, []byte(readyMagic))
-	rev, err := strconv.ParseInt(string(digits), 10, 64)
-	if !found || !isReady || err != nil || rev != revision || data[len(data)-1] != '\n' || bytes.IndexByte(data, 0) >= 0 {
+	if readyRevision(data) != revision || data[len(data)-1] != '\n' || bytes.IndexByte(data, 0) >= 0 {
 		return nil, false
 	}
+	rest := data[bytes.IndexByte(data, '\n')+1:]
 	rows = make([][]byte, 0, bytes.Count(rest, []byte{'\n'}))
 	for len(rest) > 0 {
 		end := bytes.IndexByte(rest, '\n')
@@ -50,6 +53,18 @@ func readyRows(data []byte, revision int64) (rows [][]byte, ok bool) {
 		rest = rest[end+1:]
 	}
 	return rows, true
+}
+
+// readyRevision returns the revision in line 1 of a ready list, -1 when there
+// is none.
+func readyRevision(data []byte) int64 {
+	first, _, found := bytes.Cut(data, []byte{'\n'})
+	digits, isReady := bytes.CutPrefix(first, []byte(readyMagic))
+	rev, err := strconv.ParseInt(string(digits), 10, 64)
+	if !found || !isReady || err != nil || rev < 0 {
+		return -1
+	}
+	return rev
 }
 
 // rowKey reads what a row is sorted by.
@@ -86,14 +101,14 @@ func parseCandidate(row []byte) (c candidate, ok bool) {
 func (s *snapshot) candidates() ([][]byte, error) {
 	var list []*Task
 	for i := range s.lines {
-		if s.lines[i].status() != Pending {
+		if s.lines[i].status() != pending {
 			continue
 		}
-		t, err := s.lines[i].decode()
+		t, err := s.at(i)
 		if err != nil {
 			return nil, err
 		}
-		if len(s.unmet(t)) == 0 {
+		if !s.isBlocked(t) {
 			list = append(list, t)
 		}
 	}
@@ -162,33 +177,38 @@ func (b *Board) storeReady(revision int64, rows [][]byte) error {
 	return fsx.ReplaceHint(b.readyPath(), [][]byte{out})
 }
 
-// patchReady applies the touched tasks, and the dependents of those, to rows.
+// patchReady applies the touched tasks to rows, and what depends on those that
+// became completed or ceased to be.
 func (t *tx) patchReady(rows [][]byte) ([][]byte, bool) {
 	changed := make(map[int64]bool, len(t.touched))
-	for num := range t.touched {
+	for num, before := range t.touched {
 		changed[num] = true
-	}
-	for num := range t.touched {
+		now := noStatus
+		if i, there := t.snap.find(num); there {
+			now = t.snap.lines[i].status()
+		}
+		if (before == completed) == (now == completed) {
+			continue
+		}
 		dependents, err := t.snap.dependents(taskID(num))
 		if err != nil {
 			return nil, false
 		}
 		for _, d := range dependents {
-			n, _ := taskNumber(d)
-			changed[n] = true
+			changed[number(d)] = true
 		}
 	}
 	var added []*Task
 	for num := range changed {
 		i, there := t.snap.find(num)
-		if !there || t.snap.lines[i].status() != Pending {
+		if !there || t.snap.lines[i].status() != pending {
 			continue
 		}
-		task, err := t.snap.lines[i].decode()
+		task, err := t.snap.at(i)
 		if err != nil {
 			return nil, false
 		}
-		if len(t.snap.unmet(task)) == 0 {
+		if !t.snap.isBlocked(task) {
 			added = append(added, task)
 		}
 	}
@@ -230,11 +250,10 @@ func (s *snapshot) dependents(id string) ([]string, error) {
 	var out []string
 	for i := range s.lines {
 		l := &s.lines[i]
-		// A task comes after what it depends on, but for edits: look at all.
 		if l.num == num || !l.mentions(text) {
 			continue
 		}
-		t, err := l.decode()
+		t, err := s.at(i)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,7 @@ package fsboard
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 
 	"github.com/seed6990a682/teams/internal/errs"
 )
@@ -27,7 +27,7 @@ func (b *Board) Release(ctx context.Context, r ReleaseRequest) (*TaskView, error
 	if r.Reason == "" {
 		r.Reason = "released"
 	}
-	for range 100 {
+	err := b.decidingFirst(ctx, r.ID, func() error {
 		_, err := b.update(ctx, false, func(t *tx) error {
 			task, err := t.task(r.ID)
 			if err != nil {
@@ -36,7 +36,7 @@ func (b *Board) Release(ctx context.Context, r ReleaseRequest) (*TaskView, error
 			by := r.Worker
 			if r.Worker == "" {
 				by = Leader
-				if task.Claim == nil || task.Status != Claimed {
+				if task.Status != Claimed {
 					return heldBy(task, "", "")
 				}
 			} else if err := heldBy(task, r.Worker, r.SpawnID); err != nil {
@@ -51,45 +51,50 @@ func (b *Board) Release(ctx context.Context, r ReleaseRequest) (*TaskView, error
 			}
 			return t.giveUp(r.ID, r.Reason, by)
 		})
-		if errors.Is(err, errDecideFirst) {
-			d, err := b.Decide(ctx, r.ID)
-			if err != nil {
-				return nil, err
-			}
-			if d.Waiting != "" {
-				return nil, errs.New(errs.Conflict, "a submission for %s waits and must be decided first: %s", r.ID, d.Waiting)
-			}
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		return b.show(r.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, errs.New(errs.Busy, "submissions for %s came in during every try to release it", r.ID)
+	return b.Show(r.ID)
+}
+
+// decidingFirst runs a write that ends a claim, and decides a submission that
+// stands in its way.
+func (b *Board) decidingFirst(ctx context.Context, id string, write func() error) error {
+	for range 100 {
+		err := write()
+		if !errors.Is(err, errDecideFirst) {
+			return err
+		}
+		d, err := b.Decide(ctx, id)
+		if err != nil {
+			return err
+		}
+		if d.Waiting != "" {
+			return errs.New(errs.Conflict, "a submission for %s waits and must be decided first: %s", id, d.Waiting).
+				WithHint("teams task why %s", id)
+		}
+	}
+	return errs.New(errs.Busy, "submissions for %s came in during every try to end its claim", id)
 }
 
 // ReleaseAll ends the claims of one life of a worker, as when it leaves. Claims
-// with a waiting submission stay until that is decided; they are returned as
-// kept. An empty spawnID means every life of the name.
+// with a waiting submission, or with one that cannot be read, stay until that
+// is decided; they are returned as kept. An empty spawnID means every life of
+// the name.
 func (b *Board) ReleaseAll(ctx context.Context, worker, spawnID, reason string) (released, kept []string, err error) {
-	h, err := b.readHead()
-	if err != nil || h == nil {
+	maybe, err := b.mayHold(worker)
+	if err != nil || !maybe {
 		return nil, nil, err
-	}
-	if !slices.Contains(h.Holders, worker) {
-		marked, err := b.hasMarker(worker)
-		if err != nil || !marked {
-			return nil, nil, err
-		}
 	}
 	_, err = b.update(ctx, false, func(t *tx) error {
 		released, kept = nil, nil
 		for i := range t.snap.lines {
-			if t.snap.lines[i].status() != Claimed {
+			if t.snap.lines[i].status() != claimed {
 				continue
 			}
-			task, err := t.snap.lines[i].decode()
+			task, err := t.snap.at(i)
 			if err != nil {
 				return corrupt(t.b.Path(), err)
 			}
@@ -98,9 +103,9 @@ func (b *Board) ReleaseAll(ctx context.Context, worker, spawnID, reason string) 
 			}
 			waiting, err := t.takeSubmission(task)
 			if err != nil {
-				return err
+				t.b.report(fmt.Errorf("release %s: %w", task.ID, err))
 			}
-			if waiting != nil {
+			if waiting != nil || err != nil {
 				kept = append(kept, task.ID)
 				continue
 			}
@@ -111,37 +116,8 @@ func (b *Board) ReleaseAll(ctx context.Context, worker, spawnID, reason string) 
 		}
 		return nil
 	})
-	return released, kept, err
-}
-
-// show returns a task as it stands now.
-func (b *Board) show(id string) (*TaskView, error) {
-	v, err := b.View()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	t, err := v.Task(id)
-	if err != nil {
-		return nil, err
-	}
-	if t == nil {
-		return nil, b.unknownTask(id)
-	}
-	return t, nil
-}
-
-// Show returns a task, an archived one included.
-func (b *Board) Show(id string) (*TaskView, error) {
-	v, err := b.View()
-	if err != nil {
-		return nil, err
-	}
-	t, err := v.Task(id)
-	if err != nil || t != nil {
-		return t, err
-	}
-	if t, err = b.archivedView(id); err != nil || t != nil {
-		return t, err
-	}
-	return nil, b.unknownTask(id)
+	return released, kept, nil
 }

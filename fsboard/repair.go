@@ -10,7 +10,7 @@ import (
 	"os"
 	"sort"
 	"strings"
-	"time"
+	"syscall"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -84,10 +84,10 @@ func (b *Board) scanHistory(fn func(*Event)) (torn int, err error) {
 	return torn, nil
 }
 
-// Repair rebuilds a snapshot that cannot be read, from history, archive and
-// markers, and keeps the broken file. A snapshot that can be read is left
-// alone. The lost snapshot may have held one revision more than anything here
-// shows, so epochs and the revision go up by two.
+// Repair rebuilds a snapshot that cannot be read, from history, archive,
+// markers and what is whole of it, and keeps the broken file. A snapshot that
+// can be read is left alone. The lost snapshot may have held one revision more
+// than anything here shows, so epochs and the revision go up by two.
 func (b *Board) Repair(ctx context.Context) (Repaired, error) {
 	var r Repaired
 	if err := fsx.CheckDir(b.o.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -95,104 +95,131 @@ func (b *Board) Repair(ctx context.Context) (Repaired, error) {
 	} else if err != nil {
 		return r, err
 	}
+	if err := b.create(); err != nil {
+		return r, err
+	}
 	lock, err := b.lock(ctx)
 	if err != nil {
 		return r, err
 	}
 	defer lock.Unlock()
-	s, broken := b.load()
-	if broken == nil && s != nil {
-		broken = b.checkAge(s)
-		if broken == nil {
-			broken = s.checkTasks()
-		}
-	}
-	if broken == nil {
-		return r, nil
-	}
-	if errs.CodeOf(broken) != errs.Corrupt {
-		return r, broken // it could not be read at all: that is no proof of damage
+	s, broken, err := b.damage()
+	if err != nil || broken == nil {
+		return r, err
 	}
 	r.Needed = true
-	rebuilt, err := b.rebuild(s, &r)
+	if s != nil {
+		// Its frame is whole: what history lacks of its events is not lost.
+		t := b.newTx(s)
+		b.report(t.settleOld())
+	}
+	rebuilt, err := b.rebuild(&r)
 	if err != nil {
 		return r, err
 	}
 	if r.Kept, err = b.keepBroken(); err != nil {
 		return r, err
 	}
-	t := &tx{b: b, snap: rebuilt, now: fsx.Now().UnixMilli(), boot: bootNow(), fresh: true,
-		touched: map[int64]bool{}, seized: map[string]bool{}, taken: map[string]bool{}, skip: map[string]bool{}}
-	if err := b.create(); err != nil {
+	t := b.newTx(rebuilt)
+	t.fresh = true // there is no revision to settle
+	if err := t.believeMarkers(&r); err != nil {
 		return r, err
-	}
-	if err := t.believeMarkers(); err != nil {
-		return r, err
-	}
-	for i := range rebuilt.lines {
-		if task := rebuilt.lines[i].task; task.Status == Pending {
-			task.Epoch += 2
-		}
 	}
 	t.note(Event{Event: EventRepaired, By: Leader, Message: broken.Error()})
 	// Every task is written to history as it stands now.
 	for i := range rebuilt.lines {
-		id := taskID(rebuilt.lines[i].num)
-		t.touched[rebuilt.lines[i].num] = true
-		t.note(Event{Event: EventRepaired, Task: id, Epoch: rebuilt.lines[i].task.Epoch, By: Leader})
+		task := rebuilt.lines[i].task
+		if task.Status == Pending {
+			task.Epoch += 2
+		}
+		t.put(task)
+		t.note(Event{Event: EventRepaired, Task: task.ID, Epoch: task.Epoch, By: Leader})
 	}
 	if err := t.commit(); err != nil {
 		return r, err
 	}
 	r.Tasks = len(rebuilt.lines)
-	return r, t.cleanup()
+	b.report(t.cleanup())
+	return r, nil
+}
+
+// damage returns what is wrong with the snapshot, nil when nothing is, and the
+// snapshot if its frame can be read. What may be a passing failure is an
+// error: it proves no damage.
+func (b *Board) damage() (s *snapshot, broken, err error) {
+	s, err = b.load()
+	if errors.Is(err, fs.ErrPermission) {
+		// The owner may have lost the right to read it; nothing else is wrong.
+		if info, lerr := os.Lstat(b.Path()); lerr == nil && info.Mode().IsRegular() && os.Chmod(b.Path(), 0o600) == nil {
+			s, err = b.load()
+		}
+	}
+	switch {
+	case err == nil && s == nil:
+		return nil, nil, nil
+	case err == nil:
+		if broken, err = b.checkAge(s); broken != nil || err != nil {
+			return nil, broken, err
+		}
+		if broken = s.checkTasks(); broken != nil {
+			return s, broken, nil
+		}
+		return s, nil, nil
+	case errs.CodeOf(err) == errs.Corrupt, errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EIO):
+		return nil, err, nil
+	}
+	return nil, nil, err
 }
 
 // checkAge finds a snapshot that is older than its history.
-func (b *Board) checkAge(s *snapshot) error {
+func (b *Board) checkAge(s *snapshot) (broken, err error) {
 	rev, _, err := b.lastEvent()
-	if err != nil {
-		return err
+	if err != nil || rev <= s.head.Revision {
+		return nil, err
 	}
-	if rev > s.head.Revision {
-		return corrupt(b.Path(), fmt.Errorf("it is at revision %d, but history.jsonl is at %d", s.head.Revision, rev))
-	}
-	return nil
+	return corrupt(b.Path(), fmt.Errorf("it is at revision %d, but history.jsonl is at %d: an older copy was put in its place", s.head.Revision, rev)), nil
 }
 
-// checkTasks decodes every task.
+// checkTasks decodes every task and the events.
 func (s *snapshot) checkTasks() error {
 	for i := range s.lines {
-		if _, err := s.lines[i].decode(); err != nil {
+		if _, err := s.at(i); err != nil {
 			return errs.New(errs.Corrupt, "%w", err)
 		}
 	}
+	if _, err := s.ownEvents(); err != nil {
+		return errs.New(errs.Corrupt, "%w", err)
+	}
 	return nil
 }
 
-// rebuild makes a snapshot of the last record of every task. A task whose last
-// event archived it stays in the archive. What can still be read of the broken
-// snapshot (salvage, may be nil) is used where it is newer.
-func (b *Board) rebuild(salvage *snapshot, r *Repaired) (*snapshot, error) {
-	s := newSnapshot(b.o.Project, b.o.Session)
-	last := map[string]*Task{}
-	gone := map[string]bool{}
+// remains is what is known of one task of a lost snapshot.
+type remains struct {
+	task *Task
+	rev  int64 // of the newest record
+	gone bool  // it was archived
+}
+
+// rebuild makes a snapshot of the newest record of every task: in history, in
+// the archive, or a whole line of the broken file.
+func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
+	left := map[string]*remains{}
 	rev := int64(0)
 	torn, err := b.scanHistory(func(e *Event) {
 		rev = max(rev, e.Rev)
-		if e.Event == EventArchived {
-			gone[e.Task] = true
+		if e.Event == EventArchived && ValidID(e.Task) {
+			left[e.Task] = &remains{rev: e.Rev, gone: true}
 			return
 		}
 		if len(e.Record) == 0 {
 			return
 		}
-		t := new(Task)
-		if err := json.Unmarshal(e.Record, t); err != nil || t.ID != e.Task || !ValidID(t.ID) {
-			r.Problems = append(r.Problems, fmt.Sprintf("history revision %d: its record of %s cannot be read", e.Rev, e.Task))
+		t, err := decodeTask(e.Record)
+		if err != nil || t.ID != e.Task || !ValidID(t.ID) {
+			r.Problems = append(r.Problems, fmt.Sprintf("history revision %d: its record of %s cannot be read", e.Rev, fsx.SafeLine(e.Task)))
 			return
 		}
-		last[t.ID], gone[t.ID] = t, false
+		left[t.ID] = &remains{task: t, rev: e.Rev}
 	})
 	if err != nil {
 		return nil, err
@@ -200,8 +227,12 @@ func (b *Board) rebuild(salvage *snapshot, r *Repaired) (*snapshot, error) {
 	if torn > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d lines of history.jsonl cannot be read", torn))
 	}
-	b.salvageLines(salvage, last, gone, &rev)
-	torn, err = b.scanArchive(nil, func(l archiveLine) { rev = max(rev, l.Rev) })
+	torn, err = b.scanArchive(nil, func(l archiveLine) {
+		rev = max(rev, l.Rev)
+		if have := left[l.Task.ID]; have == nil || l.Rev > have.rev {
+			left[l.Task.ID] = &remains{rev: l.Rev, gone: true}
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -209,15 +240,14 @@ func (b *Board) rebuild(salvage *snapshot, r *Repaired) (*snapshot, error) {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d lines of archive.jsonl cannot be read", torn))
 	}
 	if data, err := fsx.ReadHead(b.readyPath(), 64); err == nil {
-		var n int64
-		if _, err := fmt.Sscanf(string(data), readyMagic+"%d", &n); err == nil {
-			rev = max(rev, n)
-		}
+		rev = max(rev, readyRevision(data))
 	}
-	s.head.Revision = rev + 1 // the commit adds one more
-	for id, t := range last {
-		if !gone[id] {
-			s.put(t)
+	salvaged := b.salvage(left)
+	s := newSnapshot(b.o.Project, b.o.Session)
+	s.head.Revision = max(rev, salvaged) + 1 // the commit adds one more
+	for _, l := range left {
+		if !l.gone {
+			s.put(l.task)
 		}
 	}
 	next, err := b.highestID(s)
@@ -225,74 +255,120 @@ func (b *Board) rebuild(salvage *snapshot, r *Repaired) (*snapshot, error) {
 	return s, err
 }
 
-// salvageLines uses the task lines of a broken snapshot that are whole, where
-// history has nothing as new.
-func (b *Board) salvageLines(s *snapshot, last map[string]*Task, gone map[string]bool, rev *int64) {
-	if s != nil {
-		*rev = max(*rev, s.head.Revision)
-	}
+// salvage uses the lines of the broken file that are whole, unless history is
+// newer than the file, and returns the revision that the file names. One that
+// names none is as old as anything: its lines only fill gaps.
+func (b *Board) salvage(left map[string]*remains) int64 {
 	data, err := fsx.ReadFile(b.Path(), maxSnapshot)
 	if err != nil {
-		return
+		return 0
 	}
-	if n, ok := revisionOf(data[:min(len(data), headSize)]); ok {
-		*rev = max(*rev, n)
-	}
+	rev, _ := revisionOf(data[:min(len(data), headSize)])
 	for row := range bytes.SplitSeq(data, []byte{'\n'}) {
 		l, err := parseLine(bytes.TrimSuffix(row, []byte(",")))
 		if err != nil {
 			continue
 		}
 		t, err := l.decode()
-		if err != nil || t.ID != taskID(l.num) {
-			continue
+		if have := left[taskID(l.num)]; err == nil && (have == nil || rev >= have.rev) {
+			left[t.ID] = &remains{task: t, rev: rev}
 		}
-		if old := last[t.ID]; gone[t.ID] || old != nil && (old.UpdatedAt > t.UpdatedAt || old.Epoch > t.Epoch) {
-			continue
-		}
-		last[t.ID] = t
 	}
+	return rev
 }
 
-// believeMarkers grants every claim marker of a pending task whose epoch is not
-// behind what history shows: the lost snapshot may have opened that epoch.
-func (t *tx) believeMarkers() error {
-	all, unreadable, err := t.b.markers("claims", time.UnixMilli(t.now))
+// believeMarkers grants the claims that only markers show: those of an epoch
+// that history has not got to, since the lost snapshot may have opened it, and
+// those of the present epoch of a pending task. A submission whose token
+// history has never seen is of a claim that only the lost snapshot held.
+func (t *tx) believeMarkers(r *Repaired) error {
+	all, unreadable, err := t.b.markers("claims")
 	if err != nil {
 		return err
 	}
-	t.b.report(unreadable)
+	t.b.report(unreadable...)
+	believe := func(f *found, epoch int64) {
+		task, err := t.snap.task(f.id)
+		if err != nil || task == nil {
+			r.Problems = append(r.Problems, fmt.Sprintf("%s: its task %s is not in history", f.path, f.id))
+			return
+		}
+		c := task.clone()
+		if c.Status != Pending {
+			c.toPending()
+		}
+		c.Epoch, c.UpdatedAt, c.CompletedAt = epoch, t.now, 0
+		w := t.b.o.Roster.Lookup(f.marker.Worker, f.marker.SpawnID)
+		t.grant(c, f.marker, &w)
+		t.put(c)
+	}
 	for i := range all {
 		f := &all[i]
-		if f.marker == nil || f.marker.Worker == Leader {
+		if f.marker == nil || f.marker.Worker == Leader || f.marker.Epoch == nil {
+			continue // the next fold sees to it
+		}
+		task, err := t.snap.task(f.id)
+		epoch := *f.marker.Epoch
+		if err == nil && task != nil && (epoch < task.Epoch || epoch == task.Epoch && task.Status != Pending) {
+			continue
+		}
+		believe(f, epoch)
+		t.stale = append(t.stale, f.path)
+	}
+	return t.believeSubmissions(believe)
+}
+
+func (t *tx) believeSubmissions(believe func(*found, int64)) error {
+	all, unreadable, err := t.b.markers("submissions")
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	t.b.report(unreadable...)
+	seen := map[string]bool{}
+	if _, err := t.b.scanHistory(func(e *Event) { seen[e.Token] = true }); err != nil {
+		return err
+	}
+	for i := range all {
+		f := &all[i]
+		if f.marker == nil || f.marker.Worker == Leader || f.marker.foreign || seen[f.marker.Token] {
 			continue
 		}
 		task, err := t.snap.task(f.id)
-		if err != nil || task == nil || task.Status != Pending || f.marker.Epoch == nil || *f.marker.Epoch < task.Epoch {
-			continue
+		if err == nil && task != nil && task.Status == Pending {
+			believe(f, task.Epoch)
 		}
-		c := task.clone()
-		c.Epoch, c.UpdatedAt = *f.marker.Epoch, t.now
-		t.put(c)
-		t.grant(c, f.marker)
-		t.stale = append(t.stale, f.path)
 	}
 	return nil
 }
 
-// keepBroken moves the broken snapshot aside, keeping the newest maxBroken.
+// keepBroken puts a copy of the broken snapshot aside, keeping the newest
+// maxBroken. What is no file is moved there itself.
 func (b *Board) keepBroken() (string, error) {
-	if _, err := os.Lstat(b.Path()); errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Lstat(b.Path())
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var data []byte
+	if info.Mode().IsRegular() {
+		if data, err = fsx.ReadFile(b.Path(), maxSnapshot); err != nil {
+			data = nil // its bytes cannot be had: the file itself is moved
+		}
 	}
 	name := "board.json.broken-" + fsx.Now().UTC().Format("20060102T150405.000")
 	for n := 0; ; n++ {
 		kept := b.path(name)
 		if n > 0 {
-			kept = b.path(fmt.Sprintf("%s-%d", name, n))
+			kept = b.path(fmt.Sprintf("%s-%02d", name, n))
 		}
-		err := fsx.Move(b.Path(), kept)
-		if errors.Is(err, fs.ErrExist) && n < 100 {
+		if data != nil {
+			err = fsx.Publish(kept, data)
+		} else {
+			err = fsx.Move(b.Path(), kept)
+		}
+		if errors.Is(err, fs.ErrExist) && n < 99 {
 			continue
 		}
 		if err != nil {

@@ -16,6 +16,10 @@ const (
 // Worker is what a [Roster] knows of the worker that a marker names.
 type Worker struct {
 	Life Life
+	// Unread says that the worker's record could not be read just now, so that
+	// its role and the gate of that are not known. A claim marker of such a
+	// worker is left for a later fold.
+	Unread bool
 	// Agent is the worker's role, compared with a task's role. Empty: none.
 	Agent string
 	// Cwd is the directory in which a gate for its claims runs. Empty: the project.
@@ -29,7 +33,7 @@ type Worker struct {
 type Roster interface {
 	// Lookup returns what is known of the life spawnID of the named worker. An
 	// empty spawnID asks for the present life. What cannot be read is
-	// LifeUnknown.
+	// LifeUnknown, and Unread.
 	Lookup(name, spawnID string) Worker
 }
 

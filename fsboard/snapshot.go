@@ -7,40 +7,11 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"sync"
 )
 
 // Format is the newest snapshot format that this package writes.
 const Format = 1
-
-// head is line 1 of the snapshot without its opening of the tasks. It holds
-// what an idle look needs, so that such a look reads nothing else.
-type head struct {
-	Format    int    `json:"format"`
-	Revision  int64  `json:"revision"`
-	Project   string `json:"project"`
-	Session   string `json:"session"`
-	NextTask  int64  `json:"nextTask"`
-	UpdatedAt int64  `json:"updatedAt"`
-	// Due is the earliest lease end or back-off on the wall clock. DueBoot is
-	// the earliest lease end on the boot clock of one boot, LeaseDue the
-	// earliest wall-clock end of the leases that are of another boot.
-	Due      int64      `json:"due,omitempty"`
-	DueBoot  *bootPoint `json:"dueBoot,omitempty"`
-	LeaseDue int64      `json:"leaseDue,omitempty"`
-	// Holders are the names that hold claims; HolderSpawns the lives of each.
-	Holders      []string            `json:"holders"`
-	HolderSpawns map[string][]string `json:"holderSpawns,omitempty"`
-
-	extra rawFields
-}
-
-// bootPoint is a point on the boot clock of one boot.
-type bootPoint struct {
-	BootID string `json:"bootId"`
-	Ms     int64  `json:"ms"`
-}
-
-type plainHead head
 
 // line is one task of the snapshot. raw is `"t_12":{…}` as it stands in the
 // file; it is nil for a task that is not in the file. task is decoded when
@@ -48,15 +19,22 @@ type plainHead head
 type line struct {
 	num   int64
 	raw   []byte
+	off   int // where raw lies in the bytes that were read, -1 elsewhere
 	task  *Task
-	dirty bool
+	st    statusCode
+	dirty bool // raw is not what task is
 }
 
-// snapshot is the decoded frame of board.json with lazily decoded tasks.
+// snapshot is the frame of board.json with lazily decoded tasks. It may be
+// shared: by those who only read it, and by lock sections, each of which works
+// on a fork that copies the lines before it changes one.
 type snapshot struct {
+	mu     *sync.Mutex // guards the decoding of shared lines
 	head   head
+	data   []byte // what was read; unchanged lines are written from it in runs
 	lines  []line // in numeric order
 	events []byte // the JSON array of the last line
+	shared bool   // lines are another's too
 }
 
 const (
@@ -66,37 +44,29 @@ const (
 
 // newSnapshot returns the snapshot of a board that has no file yet.
 func newSnapshot(project, session string) *snapshot {
-	return &snapshot{head: head{Format: Format, Project: project, Session: session, NextTask: 1, Holders: []string{}}, events: []byte("[]")}
+	return &snapshot{
+		mu:     new(sync.Mutex),
+		head:   head{Format: Format, Project: project, Session: session, NextTask: 1, Holders: []string{}},
+		events: []byte("[]"),
+	}
 }
 
-// parseHead decodes line 1, with or without its end of line.
-func parseHead(line1 []byte) (head, error) {
-	var h head
-	line1 = bytes.TrimRight(line1, "\r\n")
-	obj, ok := bytes.CutSuffix(line1, []byte(headTail))
-	if !ok {
-		return h, errors.New("line 1 is no snapshot head")
-	}
-	obj = append(bytes.TrimSuffix(bytes.TrimRight(obj, " "), []byte(",")), '}')
-	extra, err := decodeKeeping(obj, (*plainHead)(&h))
-	if err != nil {
-		return h, fmt.Errorf("line 1: %w", err)
-	}
-	h.extra = extra
-	return h, h.check()
+// fork returns a snapshot that can be changed without s changing.
+func (s *snapshot) fork() *snapshot {
+	f := *s
+	f.shared = true
+	return &f
 }
 
-func (h *head) check() error {
-	if h.Format == 0 {
-		return errors.New("it has no format")
+// own copies the lines before the first change.
+func (s *snapshot) own() {
+	if !s.shared {
+		return
 	}
-	if h.Revision < 0 || h.NextTask < 1 {
-		return errors.New("line 1 has an impossible revision or nextTask")
-	}
-	if h.Holders == nil {
-		h.Holders = []string{}
-	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(make([]line, 0, len(s.lines)+8), s.lines...)
+	s.shared = false
 }
 
 // parseSnapshot splits a snapshot into its lines without decoding the tasks.
@@ -110,29 +80,39 @@ func parseSnapshot(data []byte) (*snapshot, error) {
 		return nil, fmt.Errorf("it has a NUL byte at offset %d", i)
 	}
 	nl := bytes.IndexByte(data, '\n')
-	if nl < 0 || !bytes.HasSuffix(bytes.TrimRight(data[:nl], "\r"), []byte(headTail)) {
+	if nl < 0 || !bytes.HasSuffix(data[:nl], []byte(headTail)) {
 		return parseWhole(data)
 	}
-	h, err := parseHead(append([]byte(nil), data[:nl]...))
+	s, err := parseLines(data, nl)
+	if err != nil {
+		// It may have been formatted by somebody else and still be JSON.
+		if whole, err := parseWhole(data); err == nil {
+			return whole, nil
+		}
+	}
+	return s, err
+}
+
+// parseLines is parseSnapshot for the layout that this package writes; nl is
+// the end of line 1.
+func parseLines(data []byte, nl int) (*snapshot, error) {
+	h, err := parseHead(data[:nl])
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{head: h, lines: make([]line, 0, bytes.Count(data, []byte{'\n'}))}
-	rest := data[nl+1:]
-	for {
-		nl = bytes.IndexByte(rest, '\n')
-		var row []byte
-		if nl < 0 {
-			row, rest = rest, nil
-		} else {
-			row, rest = rest[:nl], rest[nl+1:]
+	s := newSnapshot("", "")
+	s.head, s.data, s.lines = h, data, make([]line, 0, bytes.Count(data, []byte{'\n'}))
+	for pos := nl + 1; ; {
+		row, end := data[pos:], len(data)
+		if nl = bytes.IndexByte(row, '\n'); nl >= 0 {
+			row, end = row[:nl], pos+nl+1
 		}
 		if bytes.HasPrefix(row, []byte(lastHead)) {
 			events, ok := bytes.CutSuffix(row[len(lastHead):], []byte("}"))
-			if !ok || !json.Valid(events) || len(events) == 0 || events[0] != '[' {
+			if !ok || !isArray(events) {
 				return nil, errors.New("its last line is cut off")
 			}
-			if len(bytes.TrimSpace(rest)) > 0 {
+			if len(bytes.TrimSpace(data[end:])) > 0 {
 				return nil, errors.New("something follows its last line")
 			}
 			s.events = events
@@ -145,60 +125,92 @@ func parseSnapshot(data []byte) (*snapshot, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", len(s.lines)+2, err)
 		}
+		l.off = pos
 		s.lines = append(s.lines, l)
+		pos = end
 	}
 }
 
-// sorted checks that the lines are in order, or puts them in order.
+// isArray reports whether data is a JSON array.
+func isArray(data []byte) bool {
+	return json.Valid(data) && len(data) > 0 && data[0] == '['
+}
+
+// sorted puts the lines in order if they are not, and refuses an id that
+// stands twice. The counter is behind no task: an id is never given again.
 func (s *snapshot) sorted() error {
+	increasing := func(i, j int) bool { return s.lines[i].num < s.lines[j].num }
+	if !sort.SliceIsSorted(s.lines, increasing) {
+		sort.SliceStable(s.lines, increasing)
+	}
 	for i := 1; i < len(s.lines); i++ {
-		if s.lines[i].num > s.lines[i-1].num {
-			continue
+		if s.lines[i].num == s.lines[i-1].num {
+			return fmt.Errorf("it has %s twice", taskID(s.lines[i].num))
 		}
-		sort.SliceStable(s.lines, func(i, j int) bool { return s.lines[i].num < s.lines[j].num })
-		for j := 1; j < len(s.lines); j++ {
-			if s.lines[j].num == s.lines[j-1].num {
-				return fmt.Errorf("it has %s twice", taskID(s.lines[j].num))
-			}
-		}
-		return nil
+	}
+	if n := len(s.lines); n > 0 {
+		s.head.NextTask = max(s.head.NextTask, s.lines[n-1].num+1)
 	}
 	return nil
 }
 
-// parseLine reads the number of a task line. A line as this package writes it
-// is not decoded; any other one is, and is written anew at the next commit.
+// parseLine reads the number and the status of a task line. A line as this
+// package writes it is not decoded; any other one is, and is written anew at
+// the next commit.
 func parseLine(raw []byte) (line, error) {
-	if !bytes.HasPrefix(raw, []byte(`"t_`)) || !bytes.HasSuffix(raw, []byte("}")) {
-		return parseForeignLine(raw)
+	const idKey, statusKey = `:{"id":"`, `","status":"`
+	end := -1
+	if bytes.HasPrefix(raw, []byte(`"t_`)) && raw[len(raw)-1] == '}' {
+		end = bytes.IndexByte(raw[3:], '"')
 	}
-	end := bytes.IndexByte(raw[3:], '"')
 	if end <= 0 || end > 18 {
-		return line{}, errors.New("no task id")
+		return parseForeignLine(raw)
 	}
 	id := raw[1 : 3+end]
-	num, ok := taskNumber(string(id))
-	if !ok {
-		return line{}, fmt.Errorf("%q is no task id", id)
-	}
-	after := raw[3+end+1:]
-	if !canonicalBody(after, id) {
+	rest, ok1 := bytes.CutPrefix(raw[3+end+1:], []byte(idKey))
+	rest, ok2 := bytes.CutPrefix(rest, id)
+	rest, ok3 := bytes.CutPrefix(rest, []byte(statusKey))
+	if !ok1 || !ok2 || !ok3 {
 		return parseForeignLine(raw)
 	}
-	return line{num: num, raw: raw}, nil
+	num, ok := taskNumber(string(id))
+	st := statusOf(rest[:max(bytes.IndexByte(rest, '"'), 0)])
+	if !ok || st == noStatus {
+		return parseForeignLine(raw)
+	}
+	return line{num: num, raw: raw, off: -1, st: st}, nil
 }
 
-// canonicalBody reports whether a line goes on, behind its key, as
-// `:{"id":"t_12","status":"`.
-func canonicalBody(b, id []byte) bool {
-	for _, part := range [][]byte{[]byte(`:{"id":"`), id, []byte(`","status":"`)} {
-		if !bytes.HasPrefix(b, part) {
-			return false
-		}
-		b = b[len(part):]
+// statusCode is a Status in one byte.
+type statusCode uint8
+
+const (
+	noStatus statusCode = iota
+	pending
+	claimed
+	completed
+	failed
+	cancelled
+)
+
+// statusOf returns the code of the status that b spells.
+func statusOf(b []byte) statusCode {
+	switch Status(b) {
+	case Pending:
+		return pending
+	case Claimed:
+		return claimed
+	case Completed:
+		return completed
+	case Failed:
+		return failed
+	case Cancelled:
+		return cancelled
 	}
-	return true
+	return noStatus
 }
+
+func (c statusCode) terminal() bool { return c >= completed }
 
 func parseForeignLine(raw []byte) (line, error) {
 	var one map[string]*Task
@@ -206,36 +218,54 @@ func parseForeignLine(raw []byte) (line, error) {
 		return line{}, err
 	}
 	for id, t := range one {
-		l, err := adopt(id, t)
-		l.raw = raw
-		return l, err
+		if len(one) == 1 {
+			return adopt(id, t)
+		}
 	}
-	return line{}, errors.New("no task")
+	return line{}, errors.New("it does not hold one task")
 }
 
-// adopt makes a line of a task that was decoded under the key id.
+// adopt makes a line of a task that was decoded under the key id. It is
+// written anew at the next commit.
 func adopt(id string, t *Task) (line, error) {
 	num, ok := taskNumber(id)
 	if !ok || t == nil || t.ID != id {
 		return line{}, fmt.Errorf("%q does not hold a task of that id", id)
 	}
-	return line{num: num, task: t, dirty: true}, nil
+	if err := t.check(); err != nil {
+		return line{}, fmt.Errorf("%s: %w", id, err)
+	}
+	raw, err := encodeLine(t)
+	return line{num: num, raw: raw, off: -1, task: t, st: statusOf([]byte(t.Status)), dirty: true}, err
+}
+
+// encodeLine renders a task as it stands in the snapshot, without the comma.
+func encodeLine(t *Task) ([]byte, error) {
+	obj, err := t.encode()
+	if err != nil {
+		return nil, err
+	}
+	out := append(make([]byte, 0, len(obj)+len(t.ID)+3), '"')
+	out = append(append(out, t.ID...), `":`...)
+	return append(out, obj...), nil
 }
 
 // parseWhole decodes a snapshot that is one JSON value of any layout, such as
 // one that was formatted by hand or written by pi-agent-teams.
 func parseWhole(data []byte) (*snapshot, error) {
 	var all struct {
-		Tasks  map[string]*Task `json:"tasks"`
-		Events json.RawMessage  `json:"events"`
+		Format *int            `json:"format"`
+		Tasks  json.RawMessage `json:"tasks"`
+		Events json.RawMessage `json:"events"`
 	}
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, err
 	}
-	if all.Tasks == nil {
+	if len(all.Tasks) == 0 || all.Tasks[0] != '{' {
 		return nil, errors.New("it has no tasks")
 	}
 	s := newSnapshot("", "")
+	s.head = head{Holders: []string{}}
 	extra, err := decodeKeeping(data, (*plainHead)(&s.head))
 	if err != nil {
 		return nil, err
@@ -243,30 +273,50 @@ func parseWhole(data []byte) (*snapshot, error) {
 	delete(extra, "tasks")
 	delete(extra, "events")
 	s.head.extra = extra
-	var probe struct {
-		Format int `json:"format"`
+	s.head.Format = 0 // of a tool that knows no format
+	if all.Format != nil {
+		s.head.Format = *all.Format
+		if err := s.head.check(); err != nil {
+			return nil, err
+		}
 	}
-	if err := json.Unmarshal(data, &probe); err != nil {
-		return nil, err
-	}
-	s.head.Format = probe.Format // 0: of a tool that knows no format
 	if len(all.Events) > 0 {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, all.Events); err != nil {
 			return nil, err
 		}
-		s.events = compact.Bytes()
+		if s.events = compact.Bytes(); !isArray(s.events) {
+			return nil, errors.New("its events are no list")
+		}
 	}
-	for id, t := range all.Tasks {
+	s.head.NextTask = max(s.head.NextTask, 1)
+	return s, s.parseTasks(all.Tasks)
+}
+
+// parseTasks decodes the tasks of a whole snapshot one by one: of two with the
+// same key encoding/json would keep the last and lose the other.
+func (s *snapshot) parseTasks(object []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		t := new(Task)
+		if err := dec.Decode(t); err != nil {
+			return err
+		}
+		id, _ := key.(string)
 		l, err := adopt(id, t)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.lines = append(s.lines, l)
-		s.head.NextTask = max(s.head.NextTask, l.num+1)
 	}
-	sort.Slice(s.lines, func(i, j int) bool { return s.lines[i].num < s.lines[j].num })
-	return s, nil
+	return s.sorted()
 }
 
 // find returns the index of a task's line and whether it is there.
@@ -291,13 +341,23 @@ func (s *snapshot) task(id string) (*Task, error) {
 	if !ok {
 		return nil, nil
 	}
+	return s.at(i)
+}
+
+// at returns the ith task for reading.
+func (s *snapshot) at(i int) (*Task, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.lines[i].decode()
 }
 
-// decode returns the line's task for reading.
+// decode returns the line's task.
 func (l *line) decode() (*Task, error) {
 	if l.task == nil {
 		t, err := decodeTask(l.raw[bytes.IndexByte(l.raw, ':')+1:])
+		if err == nil && t.ID != taskID(l.num) {
+			err = fmt.Errorf("it names itself %q", t.ID)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", taskID(l.num), err)
 		}
@@ -306,29 +366,12 @@ func (l *line) decode() (*Task, error) {
 	return l.task, nil
 }
 
-// status returns the stored state without decoding more than it has to.
-func (l *line) status() Status {
-	if l.task != nil {
-		return l.task.Status
+// status returns the stored state as it is in this lock section.
+func (l *line) status() statusCode {
+	if l.dirty {
+		return statusOf([]byte(l.task.Status))
 	}
-	const key = `"status":"`
-	b := l.raw[bytes.Index(l.raw, []byte(key))+len(key):]
-	switch end := bytes.IndexByte(b, '"'); string(b[:max(end, 0)]) {
-	case string(Pending):
-		return Pending
-	case string(Claimed):
-		return Claimed
-	case string(Completed):
-		return Completed
-	case string(Failed):
-		return Failed
-	case string(Cancelled):
-		return Cancelled
-	}
-	if t, err := l.decode(); err == nil {
-		return t.Status
-	}
-	return ""
+	return l.st
 }
 
 // mentions reports whether the line may hold text; it is exact enough to skip
@@ -339,78 +382,97 @@ func (l *line) mentions(text []byte) bool {
 
 // put stores a task, in place of the one with its id if there is one.
 func (s *snapshot) put(t *Task) {
+	s.own()
 	num, _ := taskNumber(t.ID)
 	i, ok := s.find(num)
-	if ok {
-		s.lines[i].task, s.lines[i].dirty = t, true
-		return
+	if !ok {
+		s.lines = append(s.lines, line{})
+		copy(s.lines[i+1:], s.lines[i:])
+		s.lines[i] = line{num: num, off: -1}
 	}
-	s.lines = append(s.lines, line{})
-	copy(s.lines[i+1:], s.lines[i:])
-	s.lines[i] = line{num: num, task: t, dirty: true}
+	s.lines[i].task, s.lines[i].st, s.lines[i].dirty = t, statusOf([]byte(t.Status)), true
 }
 
 // drop takes a task out of the snapshot.
 func (s *snapshot) drop(num int64) {
+	s.own()
 	if i, ok := s.find(num); ok {
 		s.lines = append(s.lines[:i], s.lines[i+1:]...)
 	}
 }
 
-// headLine returns line 1 with its end of line.
-func (h *head) line() ([]byte, error) {
-	obj, err := encodeKeeping((*plainHead)(h), h.extra)
-	if err != nil {
-		return nil, err
-	}
-	obj = append(bytes.TrimSuffix(obj, []byte("}")), ',')
-	return append(append(obj, headTail...), '\n'), nil
-}
-
-// encode returns the file's content in parts; unchanged lines are parts of the
-// bytes that were read.
-func (s *snapshot) encode() ([][]byte, error) {
+// encode returns the file's content in parts, and the new bytes of the lines
+// that changed by their index. Lines that did not change are parts of the
+// bytes that were read, neighbours together.
+func (s *snapshot) encode() (parts [][]byte, changed map[int][]byte, err error) {
 	first, err := s.head.line()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	parts := append(make([][]byte, 0, 2*len(s.lines)+2), first)
-	sep := []byte(",\n")
-	for i := range s.lines {
+	parts = append(parts, first)
+	changed = map[int][]byte{}
+	last := len(s.lines) - 1
+	for i := 0; i <= last; i++ {
 		l := &s.lines[i]
-		raw := l.raw
-		if l.dirty || raw == nil {
-			obj, err := l.task.encode()
+		if l.dirty || l.raw == nil {
+			raw, err := encodeLine(l.task)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			raw = append([]byte(`"`+taskID(l.num)+`":`), obj...)
+			changed[i] = raw
+			parts = append(parts, raw)
+		} else {
+			run := l.raw
+			if l.off >= 0 {
+				end := l.off + len(l.raw)
+				for i < last && s.follows(i, end) {
+					i++
+					end = s.lines[i].off + len(s.lines[i].raw)
+				}
+				run = s.data[l.off:end]
+			}
+			parts = append(parts, run)
 		}
-		if i == len(s.lines)-1 {
-			sep = sep[1:]
+		if i < last {
+			parts = append(parts, []byte(",\n"))
 		}
-		parts = append(parts, raw, sep)
 	}
-	last := append([]byte(lastHead), s.events...)
-	return append(parts, append(last, '}', '\n')), nil
+	end := "\n" + lastHead
+	if last < 0 {
+		end = lastHead
+	}
+	return append(parts, []byte(end), s.events, []byte("}\n")), changed, nil
 }
 
-// revisionOf reads the revision from the start of line 1, which is enough for
-// a second look.
+// follows reports whether the line behind i is unchanged and lies right behind
+// the comma and the newline at end.
+func (s *snapshot) follows(i, end int) bool {
+	next := &s.lines[i+1]
+	return !next.dirty && next.raw != nil && next.off == end+2 && s.data[end] == ','
+}
+
+// committed makes the lines clean, so that the snapshot can be used on.
+func (s *snapshot) committed(changed map[int][]byte) {
+	for i, raw := range changed {
+		s.lines[i].raw, s.lines[i].off, s.lines[i].dirty = raw, -1, false
+	}
+}
+
+// revisionOf reads the revision from the start of a line 1 that this package
+// wrote, which is enough for a second look.
 func revisionOf(first []byte) (int64, bool) {
-	const key = `"revision":`
-	i := bytes.Index(first, []byte(key))
-	if i < 0 {
+	b, ok := bytes.CutPrefix(first, []byte(`{"format":`))
+	if !ok {
 		return 0, false
 	}
-	b := first[i+len(key):]
-	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		n++
-	}
-	if n == 0 || n == len(b) {
+	_, b, ok = bytes.Cut(b[:min(len(b), 64)], []byte(`,"revision":`))
+	if !ok {
 		return 0, false
 	}
-	rev, err := strconv.ParseInt(string(b[:n]), 10, 64)
-	return rev, err == nil
+	digits, _, ok := bytes.Cut(b, []byte{','})
+	if !ok {
+		return 0, false
+	}
+	rev, err := strconv.ParseInt(string(digits), 10, 64)
+	return rev, err == nil && rev >= 0
 }

@@ -49,10 +49,19 @@ func (b *Board) Submit(ctx context.Context, r SubmitRequest) (*SubmitResult, err
 		return nil, errs.New(errs.Usage, "the result has %d bytes, at most %d are taken", len(r.Result), MaxResult).
 			WithHint("put it in a file and name the file in the result")
 	}
-	if err := b.checkDirs(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	h, err := b.readHead()
+	switch {
+	case err != nil:
+		return nil, err
+	case h == nil:
+		return nil, b.unknownTask(r.ID)
+	case h.Format > Format:
+		return nil, b.tooNew(h.Format)
+	}
+	if err := b.create(); err != nil {
 		return nil, err
 	}
-	for range 1000 {
+	for range maxTries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -85,26 +94,21 @@ func (b *Board) publishSubmission(ctx context.Context, r *SubmitRequest) (string
 	if err != nil {
 		return "", nil, err
 	}
-	t, err := v.Task(r.ID)
+	t, err := v.show(r.ID)
 	if err != nil {
 		return "", nil, err
 	}
-	if t == nil {
-		if t, err = b.archivedView(r.ID); err != nil {
-			return "", nil, err
-		}
-		if t == nil {
-			return "", nil, b.unknownTask(r.ID)
-		}
-	}
-	if ls := t.LastSubmission; ls != nil && t.Status != Claimed && ls.Worker == r.Worker && ls.SpawnID == r.SpawnID &&
-		ls.Status == r.Status && (ls.Outcome == OutcomeCompleted && t.Status == Completed || ls.Outcome == OutcomeFailed) {
+	if t.answered(r) {
 		// It was killed between its link and its answer: this is the answer.
-		res, err := b.outcome(r.ID, ls.ID)
+		res, err := b.outcome(r.ID, t.LastSubmission.ID)
 		return "", res, err
 	}
 	if err := heldBy(&t.Task, r.Worker, r.SpawnID); err != nil {
 		return "", nil, b.explainLoss(r, t, err)
+	}
+	if b.o.Roster.Lookup(r.Worker, r.SpawnID).Life == LifeReplaced {
+		return "", nil, errs.New(errs.StaleIdentity, "%s has another spawn id now: this one is over", r.Worker).
+			WithHint("teams list shows who is there")
 	}
 	if m := v.submissions[r.ID]; m != nil && t.counts(m) {
 		return m.Submission, nil, nil // its own waits already
@@ -120,45 +124,35 @@ func (b *Board) publishSubmission(ctx context.Context, r *SubmitRequest) (string
 	if err != nil {
 		return "", nil, fmt.Errorf("submit %s: %w", r.ID, err)
 	}
-	ok, err := b.accepted(r.ID, m)
-	if err != nil {
+	// The second look: its submission counts when the claim still carries its
+	// token, as stored or as its own marker of the present epoch, or when it
+	// has been decided.
+	if v, err = b.View(); err != nil {
 		return "", nil, err
 	}
-	if !ok {
-		v, err := b.View()
-		if err != nil {
-			return "", nil, err
-		}
-		t, err := v.Task(r.ID)
-		if err != nil {
-			return "", nil, err
-		}
-		if t == nil {
-			return "", nil, b.unknownTask(r.ID)
-		}
-		return "", nil, b.explainLoss(r, t, heldBy(&t.Task, r.Worker, r.SpawnID))
+	if t, err = v.show(r.ID); err != nil {
+		return "", nil, err
 	}
-	return m.Submission, nil, nil
+	if t.Status == Claimed && t.Claim != nil && t.Claim.Token == m.Token || t.decided(m) {
+		return m.Submission, nil, nil
+	}
+	return "", nil, b.explainLoss(r, t, heldBy(&t.Task, r.Worker, r.SpawnID))
 }
 
-// accepted is the second look of a submitter: its submission counts when the
-// claim still carries its token, as stored or as its own marker of the present
-// epoch, or when it has been decided.
-func (b *Board) accepted(id string, m *Marker) (bool, error) {
-	v, err := b.View()
-	if err != nil {
-		return false, err
+// answered reports whether the last decision on the task is the answer to a
+// request that is made once more.
+func (t *TaskView) answered(r *SubmitRequest) bool {
+	ls := t.LastSubmission
+	if ls == nil || t.Status == Claimed || ls.Worker != r.Worker || ls.SpawnID != r.SpawnID || ls.Status != r.Status {
+		return false
 	}
-	t, err := v.Task(id)
-	if err != nil {
-		return false, err
+	switch ls.Outcome {
+	case OutcomeCompleted:
+		return t.Status == Completed
+	case OutcomeFailed:
+		return t.Attempt > 0 && (t.Status == Pending || t.Status == Failed) // not reopened since
 	}
-	if t == nil {
-		if t, err = b.archivedView(id); err != nil || t == nil {
-			return false, err
-		}
-	}
-	return t.Status == Claimed && t.Claim != nil && t.Claim.Token == m.Token || t.decided(m), nil
+	return false
 }
 
 // clearSubmission removes a submission marker that is in the way: one in the
@@ -181,28 +175,52 @@ func (b *Board) explainLoss(r *SubmitRequest, t *TaskView, refusal *Error) error
 	if refusal == nil {
 		refusal = errs.New(errs.StaleClaim, "the claim on %s changed meanwhile", r.ID).WithHint("teams claim --mine shows what you hold")
 	}
+	end := b.claimEnd(r)
+	if end == nil {
+		return refusal
+	}
+	var how string
+	switch end.Reason {
+	case "lease_over":
+		how = end.Message
+	case "":
+		how = fmt.Sprintf("it was %s at %s", end.Event, end.Time)
+	default:
+		how = fmt.Sprintf("it ended at %s (%s)", end.Time, fsx.SafeLine(end.Reason))
+	}
+	now, hint := "is "+string(t.State), "teams task why "+r.ID
+	switch {
+	case t.Status == Claimed:
+		now, hint = "is held by "+t.ClaimedBy, "teams claim"
+	case t.State == StateReady:
+		hint = "teams claim " + r.ID
+	case t.Status.Terminal():
+		hint = "teams log " + r.ID
+	}
+	return errs.New(errs.StaleClaim, "the claim of %s on %s is over: %s; the task %s now", r.Worker, r.ID, how, now).
+		WithHint("%s", hint).WithDetail("holder", t.ClaimedBy).WithDetail("endedAt", end.At).WithDetail("reason", end.Reason)
+}
+
+// claimEnd returns the event by which the worker's last claim of the task ended
+// without a decision; nil when there is none.
+func (b *Board) claimEnd(r *SubmitRequest) *Event {
 	events, _, err := b.History(HistoryFilter{Task: r.ID})
 	if err != nil {
-		return refusal
+		return nil
 	}
 	for i := len(events) - 1; i >= 0; i-- {
 		e := &events[i]
 		if e.Worker != r.Worker || e.SpawnID != r.SpawnID {
 			continue
 		}
-		if e.Event != EventReleased && e.Event != EventCancelled {
-			break
+		switch e.Event {
+		case EventReleased, EventCancelled:
+			return e
+		case EventClaimed, EventCompleted, EventFailed:
+			return nil
 		}
-		now, hint := "it is "+string(t.State)+" now", "teams claim "+r.ID
-		if t.Status == Claimed {
-			now, hint = "it is held by "+t.ClaimedBy+" now", "teams claim takes the next free task"
-		} else if t.Status.Terminal() {
-			hint = "teams log " + r.ID
-		}
-		return errs.New(errs.StaleClaim, "%s's claim on %s ended at %s (%s); %s", r.Worker, r.ID, e.Time, e.Reason, now).
-			WithHint("%s", hint).WithDetail("holder", t.ClaimedBy).WithDetail("endedAt", e.At).WithDetail("reason", e.Reason)
 	}
-	return refusal
+	return nil
 }
 
 // harnessLook is how often a waiting submitter tests whether a harness lives.
@@ -213,35 +231,32 @@ const harnessLook = time.Second
 func (b *Board) await(ctx context.Context, id, submission string) (*SubmitResult, error) {
 	var asked time.Time
 	live := false
+	path := b.submissionPath(id)
+	ours, there := identify(path)
 	for {
 		if now := time.Now(); now.Sub(asked) >= harnessLook {
 			live, asked = b.o.HarnessLive(), now
 		}
-		var d Decision
-		var err error
 		if !live {
-			if d, err = b.Decide(ctx, id); err != nil {
+			d, err := b.Decide(ctx, id)
+			if err != nil {
 				return nil, err
 			}
-		}
-		res, err := b.outcome(id, submission)
-		if err != nil {
-			return nil, err
-		}
-		if res.Outcome != "" {
-			return res, nil
-		}
-		if d.Waiting != "" {
-			res.Queued, res.Waiting = true, d.Waiting
-			return res, nil
-		}
-		m, err := readMarker(b.submissionPath(id), id, fsx.Now())
-		if errors.Is(err, errVanished) || err == nil && m.Submission != submission {
-			// The marker goes only after its decision is on disk: look once more.
-			if res, err = b.outcome(id, submission); err != nil || res.Outcome != "" {
+			if d.Waiting != "" {
+				res, err := b.outcome(id, submission)
+				if err == nil && res.Outcome == "" {
+					res.Queued, res.Waiting = true, d.Waiting
+				}
 				return res, err
 			}
-			return nil, errs.New(errs.StaleClaim, "the submission for %s was dropped: the claim is gone", id).WithHint("teams log %s tells why", id)
+		}
+		if now, still := identify(path); !there || !still || now != ours {
+			m, err := readMarker(path, id)
+			if errors.Is(err, errVanished) || err == nil && m.Submission != submission {
+				// The marker goes only after its decision is on disk.
+				return b.settled(id, submission)
+			}
+			ours, there = now, still
 		}
 		select {
 		case <-ctx.Done():
@@ -251,30 +266,45 @@ func (b *Board) await(ctx context.Context, id, submission string) (*SubmitResult
 	}
 }
 
+// settled tells what became of a submission whose marker is gone.
+func (b *Board) settled(id, submission string) (*SubmitResult, error) {
+	res, err := b.outcome(id, submission)
+	if err != nil || res.Outcome != "" {
+		return res, err
+	}
+	// Another one was decided after it, of the same worker: history knows.
+	events, _, err := b.History(HistoryFilter{Task: id})
+	if err != nil {
+		return nil, err
+	}
+	for i := len(events) - 1; i >= 0; i-- {
+		if e := &events[i]; e.Submission == submission && e.Event != EventDropped {
+			res.Outcome, res.Verdict = e.Event, e.Verdict
+			if res.Verdict == "" {
+				res.Verdict = VerdictNone
+			}
+			return res, nil
+		}
+	}
+	return nil, errs.New(errs.StaleClaim, "the submission for %s was dropped: its claim is over", id).WithHint("teams log %s", id)
+}
+
 // outcome tells what the board holds about a submission.
 func (b *Board) outcome(id, submission string) (*SubmitResult, error) {
 	v, err := b.View()
 	if err != nil {
 		return nil, err
 	}
-	t, err := v.Task(id)
+	t, err := v.show(id)
 	if err != nil {
 		return nil, err
-	}
-	if t == nil {
-		if t, err = b.archivedView(id); err != nil {
-			return nil, err
-		}
-		if t == nil {
-			return nil, b.unknownTask(id)
-		}
 	}
 	res := &SubmitResult{Task: t, Submission: submission, Verdict: VerdictNone}
 	if t.LastSubmission == nil || t.LastSubmission.ID != submission {
 		return res, nil
 	}
 	if t.LastSubmission.Outcome == OutcomeDropped {
-		return nil, errs.New(errs.StaleClaim, "the submission for %s was dropped: the task is %s", id, t.State).WithHint("teams log %s tells why", id)
+		return nil, errs.New(errs.StaleClaim, "the submission for %s was dropped: the task is %s", id, t.State).WithHint("teams log %s", id)
 	}
 	res.Outcome = t.LastSubmission.Outcome
 	if g := t.LastGate; g != nil && g.Submission == submission {

@@ -1,6 +1,7 @@
 package fsboard
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -264,5 +265,13 @@ func decodeTask(data []byte) (*Task, error) {
 	if err := t.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}
-	return t, nil
+	return t, t.check()
+}
+
+// check refuses what no version of a task can be.
+func (t *Task) check() error {
+	if statusOf([]byte(t.Status)) == noStatus {
+		return fmt.Errorf("%q is no status", t.Status)
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package fsboard
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +20,8 @@ type tx struct {
 	boot bootPoint
 
 	events  []Event
-	touched map[int64]bool // tasks that were put or dropped since the last commit
-	fresh   bool           // the board has no file yet
+	touched map[int64]statusCode // what was put or dropped since the last commit, and its status before
+	fresh   bool                 // the board has no file yet
 
 	stale  []string        // marker files to remove after the commit
 	reject []rejection     // files to move to rejected/ after the commit
@@ -30,6 +29,8 @@ type tx struct {
 	taken  map[string]bool // submission markers taken in the leader's name
 	told   []Event         // every event committed in this section
 	skip   map[string]bool // markers that are dealt with and wait for their removal
+
+	epochless bool // a marker without an epoch is among the stale
 }
 
 // update runs fn in a lock section, after a fold, and commits what changed.
@@ -47,19 +48,30 @@ func (b *Board) update(ctx context.Context, create bool, fn func(*tx) error) ([]
 	if err != nil {
 		return nil, err
 	}
-	defer t.end()
-	if err := t.fold(); err != nil {
-		return nil, err
+	err = t.run(fn)
+	return t.told, err
+}
+
+// run is a lock section after its beginning.
+func (t *tx) run(fn func(*tx) error) error {
+	err := t.fold()
+	if err == nil && t.epochless {
+		// Were it still there after a release, it would be granted again.
+		err = t.flush()
 	}
-	if fn != nil {
-		if err := fn(t); err != nil {
-			return nil, errors.Join(err, t.release())
-		}
+	if err == nil && fn != nil {
+		err = fn(t)
 	}
-	if err := t.commit(); err != nil {
-		return nil, errors.Join(err, t.release())
+	if err == nil {
+		err = t.commit()
 	}
-	return t.told, t.cleanup()
+	if err != nil {
+		t.b.report(t.release())
+		return err
+	}
+	// What cannot be removed now is superfluous, and found by the next fold.
+	t.b.report(t.cleanup())
+	return nil
 }
 
 // errNoBoard is what writers other than Add and Import say of a board without
@@ -69,7 +81,8 @@ func (b *Board) errNoBoard() error {
 		WithHint("teams task add SUBJECT adds the first")
 }
 
-// checkPresent makes the directories, or refuses when there are none.
+// checkPresent makes the directories that are missing, or refuses when there
+// is no board and none is to be created.
 func (b *Board) checkPresent(create bool) error {
 	h, err := b.readHead()
 	if err != nil {
@@ -78,50 +91,80 @@ func (b *Board) checkPresent(create bool) error {
 	if h == nil && !create {
 		return b.errNoBoard()
 	}
-	if h == nil {
-		if err := b.create(); err != nil {
-			return err
-		}
+	if h != nil && h.Format > Format {
+		return b.tooNew(h.Format)
 	}
-	return b.checkDirs()
+	return b.create()
 }
 
 // begin loads the snapshot; the caller holds the lock.
 func (b *Board) begin(create bool) (*tx, error) {
-	s, err := b.reload()
+	s, err := b.load()
 	if err != nil {
 		return nil, err
 	}
-	t := &tx{
-		b: b, now: fsx.Now().UnixMilli(), boot: bootNow(),
-		touched: map[int64]bool{}, seized: map[string]bool{}, taken: map[string]bool{}, skip: map[string]bool{},
+	t := b.newTx(s)
+	switch {
+	case s == nil && !create:
+		return nil, b.errNoBoard()
+	case s == nil:
+		t.snap, t.fresh = newSnapshot(b.o.Project, b.o.Session), true
+		err = t.recountIDs()
+	case s.head.Format > Format:
+		return nil, b.tooNew(s.head.Format)
+	case s.head.Format == 0:
+		err = t.adoptBoard()
 	}
-	if s == nil {
-		if !create {
-			return nil, b.errNoBoard()
-		}
-		s = newSnapshot(b.o.Project, b.o.Session)
-		t.fresh = true
-		if s.head.NextTask, err = b.highestID(s); err != nil {
-			return nil, err
-		}
-		s.head.NextTask++
-	}
-	if s.head.Format > Format {
-		return nil, errs.New(errs.Failure, "it has format %d, and this version of teams writes format %d", s.head.Format, Format).
-			WithPath(b.Path()).WithHint("use the version of teams that wrote it")
-	}
-	s.head.Format = Format
-	t.snap = s
-	return t, nil
+	return t, err
 }
 
-// end keeps the snapshot for the next user of this Board.
-func (t *tx) end() {
-	if t.snap == nil || len(t.touched) > 0 || len(t.events) > 0 {
-		return // it has changes that were not committed
+func (b *Board) newTx(s *snapshot) *tx {
+	return &tx{
+		b: b, snap: s, now: fsx.Now().UnixMilli(), boot: bootNow(),
+		touched: map[int64]statusCode{}, seized: map[string]bool{}, taken: map[string]bool{}, skip: map[string]bool{},
 	}
-	t.b.keep(t.snap)
+}
+
+// recountIDs puts the counter behind every id that anything here names.
+func (t *tx) recountIDs() error {
+	last, err := t.b.highestID(t.snap)
+	t.snap.head.NextTask = last + 1
+	return err
+}
+
+// adoptBoard takes a board of pi-agent-teams over: every task goes into our
+// history. A claim there names no life, so it ends, as it does there when a
+// session starts, unless a submission on disk tells whose it is.
+func (t *tx) adoptBoard() error {
+	t.snap.head.Format = Format
+	if err := t.recountIDs(); err != nil {
+		return err
+	}
+	for i := range t.snap.lines {
+		task, err := t.snap.at(i)
+		if err != nil {
+			return corrupt(t.b.Path(), err)
+		}
+		task = task.clone()
+		if task.Status == Claimed && task.Claim == nil {
+			t.adoptClaim(task)
+		}
+		t.put(task)
+		t.note(Event{Event: EventAdded, Task: task.ID, Epoch: task.Epoch, By: Leader, Reason: "adopted"})
+	}
+	return nil
+}
+
+func (t *tx) adoptClaim(task *Task) {
+	m, err := readMarker(t.b.submissionPath(task.ID), task.ID)
+	if err == nil && m.Worker == task.ClaimedBy {
+		task.Claim = &Claim{Token: fsx.RandomID(), Worker: m.Worker, SpawnID: m.SpawnID, ClaimedAt: task.UpdatedAt}
+		w := t.b.o.Roster.Lookup(m.Worker, m.SpawnID)
+		task.Gate = t.gateFor(task, m, &w)
+		return
+	}
+	task.toPending()
+	task.UpdatedAt = t.now
 }
 
 // bootNow is the present point of the boot clock; without one no lease can be
@@ -166,10 +209,27 @@ func (t *tx) edit(id string) (*Task, error) {
 	return c, nil
 }
 
+// put stores a task, whose fields may still be changed until the commit.
 func (t *tx) put(task *Task) {
-	num, _ := taskNumber(task.ID)
+	t.touch(number(task.ID))
 	t.snap.put(task)
-	t.touched[num] = true
+}
+
+func (t *tx) drop(id string) {
+	t.touch(number(id))
+	t.snap.drop(number(id))
+}
+
+// touch remembers the status that a task has on disk.
+func (t *tx) touch(num int64) {
+	if _, known := t.touched[num]; known {
+		return
+	}
+	st := noStatus
+	if i, there := t.snap.find(num); there {
+		st = t.snap.lines[i].status()
+	}
+	t.touched[num] = st
 }
 
 // note records an event of the revision that is being made.
@@ -184,11 +244,7 @@ func (t *tx) commit() error {
 	}
 	s := t.snap
 	if !t.fresh {
-		old, err := t.b.peekCommitted(s)
-		if err != nil {
-			return err
-		}
-		if err := t.b.settle(old); err != nil {
+		if err := t.settleOld(); err != nil {
 			return err
 		}
 	}
@@ -209,16 +265,22 @@ func (t *tx) commit() error {
 	if s.events, err = encodeJSON(t.events); err != nil {
 		return err
 	}
-	if err := t.recount(); err != nil {
+	if t.events == nil {
+		s.events = []byte("[]")
+	}
+	t.restate()
+	if err := s.recount(t.boot); err != nil {
 		return corrupt(t.b.Path(), err)
 	}
-	parts, err := s.encode()
+	parts, changed, err := s.encode()
 	if err != nil {
 		return err
 	}
 	if err := fsx.ReplaceParts(t.b.Path(), parts); err != nil {
 		return fmt.Errorf("write board: %w", err)
 	}
+	id, known := identify(t.b.Path())
+	s.committed(changed)
 	t.fresh = false
 	// From here on everything is on disk. The history and the ready list are
 	// completed by the next writer when they cannot be written now.
@@ -229,109 +291,61 @@ func (t *tx) commit() error {
 	t.told = append(t.told, t.events...)
 	t.events = nil
 	clear(t.touched)
-	return s.committed(parts)
-}
-
-// committed makes the lines clean again, so that the snapshot can be used on.
-func (s *snapshot) committed(parts [][]byte) error {
-	for i := range s.lines {
-		s.lines[i].raw, s.lines[i].dirty = parts[1+2*i], false
+	if known {
+		// What this section still changes, it changes in a copy.
+		t.b.remember(s, id, string(parts[0]))
+		t.snap = s.fork()
 	}
 	return nil
 }
 
-// peekCommitted returns the snapshot as it is on disk, for the records of the
-// events that history lacks. Tasks that this section changed are read from
-// the bytes that were loaded.
-func (b *Board) peekCommitted(s *snapshot) (*snapshot, error) {
-	old := &snapshot{head: s.head, events: s.events}
+// restate makes the status that each touched line shows that of its task.
+func (t *tx) restate() {
+	for num := range t.touched {
+		if i, there := t.snap.find(num); there {
+			t.snap.lines[i].st = t.snap.lines[i].status()
+		}
+	}
+}
+
+// settleOld settles the revision that is on disk. Records of tasks that this
+// section changed are read from the bytes that were loaded.
+func (t *tx) settleOld() error {
+	s := t.snap
 	own, err := s.ownEvents()
 	if err != nil {
-		return nil, corrupt(b.Path(), err)
+		return corrupt(t.b.Path(), err)
 	}
+	old := newSnapshot("", "")
+	old.head, old.events = s.head, s.events
 	seen := map[int64]bool{}
 	for _, e := range own {
-		num, ok := taskNumber(e.Task)
-		if !ok || seen[num] {
+		num := number(e.Task)
+		i, there := s.find(num)
+		if num == 0 || seen[num] || !there || s.lines[i].raw == nil {
 			continue
 		}
 		seen[num] = true
-		i, ok := s.find(num)
-		if !ok || s.lines[i].raw == nil {
-			continue
-		}
-		old.lines = append(old.lines, line{num: num, raw: s.lines[i].raw})
+		old.lines = append(old.lines, line{num: num, raw: s.lines[i].raw, st: s.lines[i].st})
 	}
 	sort.Slice(old.lines, func(i, j int) bool { return old.lines[i].num < old.lines[j].num })
-	return old, nil
+	return t.b.settle(old)
 }
 
-// recount brings the head's due times and holders up to date. Tasks that can
-// have neither are not decoded.
-func (t *tx) recount() error {
-	h := &t.snap.head
-	h.Due, h.DueBoot, h.LeaseDue, h.Holders, h.HolderSpawns = 0, nil, 0, []string{}, nil
-	claimed, backoff := []byte(`"status":"claimed"`), []byte(`"notBefore":`)
-	for i := range t.snap.lines {
-		l := &t.snap.lines[i]
-		if !l.mentions(claimed) && !l.mentions(backoff) {
-			continue
-		}
-		task, err := l.decode()
-		if err != nil {
-			return err
-		}
-		h.count(task, t.boot)
+// flush commits what was done so far and removes its markers, keeping those
+// that were taken in the leader's name.
+func (t *tx) flush() error {
+	if err := t.commit(); err != nil {
+		return err
 	}
-	sort.Strings(h.Holders)
-	return nil
+	seized, taken := t.seized, t.taken
+	t.seized, t.taken = map[string]bool{}, map[string]bool{}
+	err := t.cleanup()
+	t.seized, t.taken = seized, taken
+	return err
 }
 
-// count adds one task to the head's due times and holders.
-func (h *head) count(task *Task, boot bootPoint) {
-	soonest := func(at *int64, v int64) {
-		if v > 0 && (*at == 0 || v < *at) {
-			*at = v
-		}
-	}
-	switch {
-	case task.Status == Pending:
-		soonest(&h.Due, task.NotBefore)
-	case task.Status == Claimed && task.Claim != nil:
-		c := task.Claim
-		if _, known := h.HolderSpawns[c.Worker]; !known {
-			h.Holders = append(h.Holders, c.Worker)
-			if h.HolderSpawns == nil {
-				h.HolderSpawns = map[string][]string{}
-			}
-		}
-		h.HolderSpawns[c.Worker] = appendNew(h.HolderSpawns[c.Worker], c.SpawnID)
-		soonest(&h.Due, c.LeaseUntil)
-		switch {
-		case c.LeaseUntil == 0:
-		case c.BootID != "" && c.BootID == boot.BootID:
-			if h.DueBoot == nil {
-				h.DueBoot = &bootPoint{BootID: boot.BootID}
-			}
-			soonest(&h.DueBoot.Ms, c.BootMs)
-		default:
-			soonest(&h.LeaseDue, c.LeaseUntil)
-		}
-	}
-}
-
-func appendNew(list []string, v string) []string {
-	for _, have := range list {
-		if have == v {
-			return list
-		}
-	}
-	return append(list, v)
-}
-
-// cleanup removes markers that the committed snapshot made superfluous. What
-// cannot be removed is found by the next fold, so it is reported but hurts
-// nobody.
+// cleanup removes markers that the committed snapshot made superfluous.
 func (t *tx) cleanup() error {
 	var problems []error
 	for _, path := range t.stale {
@@ -358,36 +372,4 @@ func (t *tx) release() error {
 	clear(t.seized)
 	clear(t.taken)
 	return errors.Join(problems...)
-}
-
-// reload reads the snapshot under the lock, or uses the one this Board read or
-// wrote last when line 1 and size are still the same.
-func (b *Board) reload() (*snapshot, error) {
-	b.mu.Lock()
-	c := b.cache
-	b.cache = nil
-	b.mu.Unlock()
-	if c != nil {
-		first, err := fsx.ReadHead(b.Path(), len(c.line1))
-		if err == nil && string(first) == c.line1 {
-			return c.snap, nil
-		}
-	}
-	return b.load()
-}
-
-// keep remembers a clean snapshot for reload.
-func (b *Board) keep(s *snapshot) {
-	for i := range s.lines {
-		if s.lines[i].dirty || s.lines[i].raw == nil {
-			return
-		}
-	}
-	first, err := s.head.line()
-	if err != nil || bytes.IndexByte(first, '\n') < 0 {
-		return
-	}
-	b.mu.Lock()
-	b.cache = &cached{line1: string(first), snap: s}
-	b.mu.Unlock()
 }

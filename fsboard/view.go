@@ -2,8 +2,8 @@ package fsboard
 
 import (
 	"errors"
+	"iter"
 	"slices"
-	"time"
 
 	"github.com/seed6990a682/teams/internal/fsx"
 )
@@ -106,7 +106,7 @@ func (v *View) readMarkers(dir string) (map[string]*Marker, error) {
 	}
 	out := make(map[string]*Marker, len(ids))
 	for _, id := range ids {
-		m, err := readMarker(v.b.path(dir, id+".json"), id, time.UnixMilli(v.now))
+		m, err := readMarker(v.b.path(dir, id+".json"), id)
 		var p *markerProblem
 		switch {
 		case err == nil && m.Worker != Leader:
@@ -136,7 +136,7 @@ func (v *View) Session() string { return v.snap.head.Session }
 
 // At returns the ith task in numeric order.
 func (v *View) At(i int) (*TaskView, error) {
-	t, err := v.snap.lines[i].decode()
+	t, err := v.snap.at(i)
 	if err != nil {
 		return nil, corrupt(v.b.Path(), err)
 	}
@@ -158,11 +158,11 @@ func (v *View) Task(id string) (*TaskView, error) {
 // StateAt returns the state of the ith task, decoding it only when needed.
 func (v *View) StateAt(i int) (State, error) {
 	switch v.snap.lines[i].status() {
-	case Completed:
+	case completed:
 		return StateCompleted, nil
-	case Failed:
+	case failed:
 		return StateFailed, nil
-	case Cancelled:
+	case cancelled:
 		return StateCancelled, nil
 	}
 	t, err := v.At(i)
@@ -174,7 +174,7 @@ func (v *View) StateAt(i int) (State, error) {
 
 // derive is the one function that computes the state of a task.
 func (v *View) derive(stored *Task) *TaskView {
-	t := &TaskView{Task: *stored}
+	t := &TaskView{Task: *stored.clone()}
 	switch stored.Status {
 	case Completed, Failed, Cancelled:
 		t.State = State(stored.Status)
@@ -183,7 +183,7 @@ func (v *View) derive(stored *Task) *TaskView {
 		t.WaitingOn = v.snap.unmet(stored)
 		if m := v.liveClaim(stored); m != nil {
 			t.Status, t.ClaimedBy, t.NotBefore = Claimed, m.Worker, 0
-			t.Claim = markerClaim(m)
+			t.Claim = m.claim(v.now)
 			t.State = StateClaimed
 			break
 		}
@@ -208,60 +208,24 @@ func (v *View) derive(stored *Task) *TaskView {
 	return t
 }
 
-// liveClaim returns the marker that holds a pending task: one of its present
-// epoch. A marker without an epoch counts when the task is claimable.
+// liveClaim returns the marker that holds a pending task: one that the next
+// fold grants, also because its submission waits.
 func (v *View) liveClaim(t *Task) *Marker {
 	m := v.claims[t.ID]
-	switch {
-	case m == nil:
-		return nil
-	case m.Epoch != nil && *m.Epoch != t.Epoch:
-		return nil
-	case m.Epoch == nil && (len(v.snap.unmet(t)) > 0 || t.NotBefore > v.now):
+	if m == nil {
 		return nil
 	}
-	switch v.b.o.Roster.Lookup(m.Worker, m.SpawnID).Life {
-	case LifeDead, LifeReplaced, LifeNoSuch:
-		return nil // the next fold refuses it
+	w := v.b.o.Roster.Lookup(m.Worker, m.SpawnID)
+	reason := v.snap.refusal(t, m, &w, v.now)
+	if lifeOver(reason) {
+		if sub := v.submissions[t.ID]; sub != nil && sub.Token == m.Token {
+			return m
+		}
+	}
+	if reason != "" {
+		return nil
 	}
 	return m
-}
-
-// markerClaim is the claim that a fold will make of a marker.
-func markerClaim(m *Marker) *Claim {
-	c := &Claim{Token: m.Token, Worker: m.Worker, SpawnID: m.SpawnID, Host: m.Host, ClaimedAt: m.Timestamp}
-	if m.LeaseMs > 0 {
-		c.LeaseMs, c.LeaseUntil = m.LeaseMs, m.Timestamp+m.LeaseMs
-		if m.BootID != "" && m.BootMs > 0 {
-			c.BootID, c.BootMs = m.BootID, m.BootMs+m.LeaseMs
-		}
-	}
-	return c
-}
-
-// Held returns the tasks that a worker's life holds; an empty spawnID means
-// every life of the name. A lease that is over holds nothing.
-func (v *View) Held(worker, spawnID string) ([]*TaskView, error) {
-	var out []*TaskView
-	claimed := []byte(`"status":"claimed"`)
-	for i := range v.snap.lines {
-		l := &v.snap.lines[i]
-		if _, marked := v.claims[taskID(l.num)]; !marked && (!l.mentions(claimed) || l.status() != Claimed) {
-			continue
-		}
-		t, err := v.At(i)
-		if err != nil {
-			return nil, err
-		}
-		if t.Status != Claimed || t.Claim == nil || t.Claim.Worker != worker || spawnID != "" && t.Claim.SpawnID != spawnID {
-			continue
-		}
-		if t.Claim.leaseOver(v.now, v.boot) && t.State == StateClaimed {
-			continue
-		}
-		out = append(out, t)
-	}
-	return out, nil
 }
 
 // Filter selects tasks of a view. The zero value selects all.
@@ -276,7 +240,7 @@ type Filter struct {
 // Tasks returns the tasks that a filter selects, in numeric order, at most
 // limit of them (0: all), and how many there are in all.
 func (v *View) Tasks(f Filter, limit int) (list []*TaskView, total int, err error) {
-	for i := range v.snap.lines {
+	for i := range v.indexes(f.IDs) {
 		if len(f.States) > 0 {
 			st, err := v.StateAt(i)
 			if err != nil {
@@ -286,7 +250,7 @@ func (v *View) Tasks(f Filter, limit int) (list []*TaskView, total int, err erro
 				continue
 			}
 		}
-		plain := f.Holder == "" && f.Role == "" && len(f.Tags) == 0 && len(f.IDs) == 0
+		plain := f.Holder == "" && f.Role == "" && len(f.Tags) == 0
 		if plain && limit > 0 && len(list) >= limit {
 			total++ // counted, not shown: no need to decode it
 			continue
@@ -306,6 +270,33 @@ func (v *View) Tasks(f Filter, limit int) (list []*TaskView, total int, err erro
 	return list, total, nil
 }
 
+// indexes yields the indexes of the tasks with the given ids, in numeric
+// order; those of all tasks when none are given.
+func (v *View) indexes(ids []string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if len(ids) == 0 {
+			for i := range v.snap.lines {
+				if !yield(i) {
+					return
+				}
+			}
+			return
+		}
+		var found []int
+		for _, id := range ids {
+			if i, there := v.snap.find(number(id)); there {
+				found = append(found, i)
+			}
+		}
+		slices.Sort(found)
+		for _, i := range slices.Compact(found) {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
 // Selects reports whether a filter selects a task, whatever its States say.
 func (f *Filter) Selects(t *TaskView) bool {
 	return (f.Holder == "" || t.Status == Claimed && t.ClaimedBy == f.Holder) && (f.Role == "" || t.Role == f.Role) &&
@@ -323,6 +314,27 @@ func (v *View) Counts() (map[State]int, error) {
 		out[st]++
 	}
 	return out, nil
+}
+
+// Show returns a task, an archived one included.
+func (b *Board) Show(id string) (*TaskView, error) {
+	v, err := b.View()
+	if err != nil {
+		return nil, err
+	}
+	return v.show(id)
+}
+
+// show returns a task of the view or of the archive.
+func (v *View) show(id string) (*TaskView, error) {
+	t, err := v.Task(id)
+	if err != nil || t != nil {
+		return t, err
+	}
+	if t, err = v.b.archivedView(id); err != nil || t != nil {
+		return t, err
+	}
+	return nil, v.b.unknownTask(id)
 }
 
 // Tasks takes a look at the board and returns all tasks in numeric order.

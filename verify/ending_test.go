@@ -66,6 +66,39 @@ func TestLeftBehindFinishes(t *testing.T) {
 	}
 }
 
+// What is left behind has less time than a gate that is ended.
+func TestLeftBehindGrace(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, "(trap '' TERM; exec sleep 1000) & exit 0")
+	g.Grace = 100 * time.Second
+	within(t, 20*time.Second, func() { wantVerdict(t, run(t, g), Passed) })
+}
+
+// A deadline loses nothing that is in the pipe already.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	pipe, stdout, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	defer stdout.Close() // open all the time: no end of file
+	s := supervision{pipe: pipe, out: newOutput(nil, 0)}
+	holds := s.widenPipe()
+	if err := pipe.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := stdout.Write(make([]byte, holds)); n != holds || err != nil {
+		t.Fatalf("the pipe takes %d of %d: %v", n, holds, err)
+	}
+	s.drain()
+	s.sweep(holds)
+	if s.out.bytes != int64(holds) {
+		t.Errorf("took %d of %d", s.out.bytes, holds)
+	}
+	s.sweep(holds)
+}
+
 // What the shell printed last is kept, although somebody else floods the pipe
 // and does not let it run dry.
 func TestLastWords(t *testing.T) {
@@ -160,6 +193,23 @@ func TestEndRunKills(t *testing.T) {
 	wantGone(t, live)
 	if r := wait(); r.Verdict != Killed || r.Signal != "SIGKILL" {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// A stopped process outside the session gets to its SIGTERM.
+func TestEndRunStopped(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, "setsid sh -c 'trap \"echo ended; exit\" TERM; echo $$ >>pids; kill -STOP $$; sleep 1000' & wait; sleep 0.2")
+	g.Grace = 100 * time.Second
+	live, wait := startBeside(t, g, 1)
+	for p := live[0]; !p.stopped; p, _ = lookup(p.pid) {
+		time.Sleep(time.Millisecond)
+	}
+	h := newHunt(g.RunID)
+	h.send(live[0], false)
+	wait()
+	if got := readLog(t, g.Log); got != "ended\n" {
+		t.Errorf("log %q", got)
 	}
 }
 

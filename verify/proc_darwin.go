@@ -81,31 +81,23 @@ func environ(pid int, _ []byte) ([]byte, bool) {
 // returns for a stopped child as well.
 func awaitExit(pid int) {
 	if queue, err := unix.Kqueue(); err == nil {
-		defer unix.Close(queue)
 		unix.CloseOnExec(queue)
-		var change [1]unix.Kevent_t
+		var change, event [1]unix.Kevent_t
 		unix.SetKevent(&change[0], pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
 		change[0].Fflags = unix.NOTE_EXIT
 		changes := change[:]
 		for !hasExited(pid) {
-			var event [1]unix.Kevent_t
 			// The limit is for an exit between the look and the call.
 			n, err := unix.Kevent(queue, changes, event[:], &unix.Timespec{Sec: 1})
-			switch {
-			case err == unix.EINTR:
-				continue
-			case err != nil:
-				time.Sleep(5 * time.Millisecond)
-			case n > 0 && event[0].Flags&unix.EV_ERROR != 0:
-				time.Sleep(5 * time.Millisecond)
-			default:
-				changes = nil
+			changes = nil // it was taken in, also by a call that a signal ended
+			if n > 0 || (err != nil && err != unix.EINTR) {
+				break
 			}
 		}
-		return
+		unix.Close(queue)
 	}
 	for !hasExited(pid) {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestFind(t *testing.T) {
@@ -132,7 +133,7 @@ func TestLiteralsAreRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, h := range hidden {
-		if strings.ContainsAny(h, "\xff\xfe ") {
+		if !utf8.ValidString(h) || strings.Contains(h, " ") {
 			t.Errorf("argument %d is not hidden: %q", i, h)
 		}
 		if got := l.restore(h); got != args[i] {

@@ -25,12 +25,12 @@ var claimEntry = Entry{
 }
 
 type claimCmd struct {
-	ID      string    `arg:"" optional:"" help:"The task; without it the first of the ready ones that I may take."`
+	ID      string    `arg:"" optional:"" complete:"task" help:"The task; without it the first of the ready ones that I may take."`
 	Wait    bool      `help:"Wait until one can be claimed."`
 	Timeout *Duration `placeholder:"DURATION" help:"Wait at most this long (exit 124)."`
 	Lease   *Duration `placeholder:"DURATION" help:"The claim ends by itself after this time unless it is renewed."`
 	Max     int       `placeholder:"N" help:"How many tasks I may hold at once (1)."`
-	Role    string    `placeholder:"AGENT" help:"Only tasks for this agent."`
+	Role    string    `placeholder:"AGENT" complete:"agent" help:"Only tasks for this agent."`
 	Tag     []string  `sep:"none" placeholder:"TAG" help:"Only tasks with this tag; may be repeated."`
 	Mine    bool      `help:"List the tasks that I hold; exit 0 also when there is none."`
 }

@@ -17,7 +17,7 @@ var envEntry = Entry{
 }
 
 type envCmd struct {
-	Name string `arg:"" optional:"" help:"The teammate; without it myself."`
+	Name string `arg:"" optional:"" complete:"name" help:"The teammate; without it myself."`
 }
 
 func (c *envCmd) Run(_ context.Context, e *Env) error {

@@ -19,7 +19,7 @@ var exportEntry = Entry{
 }
 
 type exportCmd struct {
-	Out string `placeholder:"FILE" help:"Write to this file instead of stdout."`
+	Out string `placeholder:"FILE" complete:"file" help:"Write to this file instead of stdout."`
 }
 
 func (c *exportCmd) Help() string {

@@ -16,7 +16,7 @@ var importEntry = Entry{
 }
 
 type importCmd struct {
-	File  string `arg:"" help:"What teams export wrote; - reads stdin."`
+	File  string `arg:"" complete:"file" help:"What teams export wrote; - reads stdin."`
 	Apply bool   `help:"Do it; without this it only tells what it would do."`
 }
 

@@ -21,7 +21,7 @@ var joinEntry = Entry{
 
 type joinCmd struct {
 	Name     string `arg:"" help:"The name: a to z, 0 to 9, _ and -, at most 32, beginning with a letter."`
-	Agent    string `placeholder:"AGENT" help:"Its role."`
+	Agent    string `placeholder:"AGENT" complete:"agent" help:"Its role."`
 	PID      int    `name:"pid" placeholder:"PID" help:"The process whose end is the end of this teammate; $$ is the shell itself."`
 	Takeover bool   `help:"Take the name from a teammate that lives; what that one holds is released."`
 }

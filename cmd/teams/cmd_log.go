@@ -19,7 +19,7 @@ var logEntry = Entry{
 }
 
 type logCmd struct {
-	ID     string    `arg:"" optional:"" help:"Only what happened to this task."`
+	ID     string    `arg:"" optional:"" complete:"task" help:"Only what happened to this task."`
 	Since  *Duration `placeholder:"DURATION" help:"Only the last while, such as 1h or 2d."`
 	Follow bool      `help:"Go on showing what happens, until interrupted."`
 }

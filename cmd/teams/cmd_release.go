@@ -15,7 +15,7 @@ var releaseEntry = Entry{
 }
 
 type releaseCmd struct {
-	ID     string `arg:"" help:"The task."`
+	ID     string `arg:"" complete:"task" help:"The task."`
 	Reason string `placeholder:"TEXT" help:"Why; kept in the history."`
 }
 

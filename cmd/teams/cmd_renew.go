@@ -16,7 +16,7 @@ var renewEntry = Entry{
 }
 
 type renewCmd struct {
-	ID    string    `arg:"" help:"The task."`
+	ID    string    `arg:"" complete:"task" help:"The task."`
 	Lease *Duration `placeholder:"DURATION" help:"From now on; without it the length that the lease has."`
 }
 

@@ -23,7 +23,7 @@ var submitEntry = Entry{
 }
 
 type submitCmd struct {
-	ID     string `arg:"" optional:"" help:"The task; without it the only one that I hold."`
+	ID     string `arg:"" optional:"" complete:"task" help:"The task; without it the only one that I hold."`
 	Status string `placeholder:"STATUS" help:"completed (as without it) or failed."`
 	Failed bool   `help:"The same as --status failed."`
 	Result string `placeholder:"TEXT" help:"What came of it; - reads it from stdin, @FILE from a file (preferred)."`

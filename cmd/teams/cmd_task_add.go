@@ -23,12 +23,12 @@ var taskAddEntry = Entry{
 // taskFields are the flags that add, edit and delegate share.
 type taskFields struct {
 	Description   *string   `short:"d" placeholder:"TEXT" help:"What is to be done, in Markdown; - reads it from stdin, @FILE from a file (preferred)."`
-	DependsOn     *[]string `placeholder:"ID,..." help:"Tasks that must be completed first."`
+	DependsOn     *[]string `placeholder:"ID,..." complete:"task" help:"Tasks that must be completed first."`
 	Verify        *string   `placeholder:"CMD" help:"Gate: sh -c CMD must exit 0 before a submission completes the task."`
 	VerifyTimeout *Duration `placeholder:"DURATION" help:"Limit of the gate, 0 for none (10m)."`
 	Priority      *int      `placeholder:"0..4" help:"0 comes first, 4 last (2)."`
-	Role          *string   `placeholder:"AGENT" help:"Only a teammate of this agent may claim it."`
-	Assignee      *string   `placeholder:"NAME" help:"Only this teammate may claim it."`
+	Role          *string   `placeholder:"AGENT" complete:"agent" help:"Only a teammate of this agent may claim it."`
+	Assignee      *string   `placeholder:"NAME" complete:"name" help:"Only this teammate may claim it."`
 	Tag           *[]string `sep:"none" placeholder:"TAG" help:"A tag to filter by; may be repeated."`
 	MaxAttempts   *int      `placeholder:"N" help:"Failed submissions after which it ends as failed (3)."`
 	Key           *string   `placeholder:"KEY" help:"Idempotency key: adding the same key again returns the task that has it."`
@@ -37,7 +37,7 @@ type taskFields struct {
 type taskAddCmd struct {
 	Subject string `arg:"" optional:"" help:"One line, at most 200 characters."`
 	taskFields
-	Batch string `placeholder:"FILE|-" help:"Add one task a line: JSON with the field names as keys, or a Markdown checklist; all or none. Later lines may name earlier ones by key."`
+	Batch string `placeholder:"FILE|-" complete:"file" help:"Add one task a line: JSON with the field names as keys, or a Markdown checklist; all or none. Later lines may name earlier ones by key."`
 }
 
 func (c *taskAddCmd) Help() string {

@@ -16,7 +16,7 @@ var taskCancelEntry = Entry{
 }
 
 type taskCancelCmd struct {
-	ID      string `arg:"" help:"The task."`
+	ID      string `arg:"" complete:"task" help:"The task."`
 	Cascade bool   `help:"Cancel also everything that depends on it."`
 	Reason  string `placeholder:"TEXT" help:"Why; kept in the task and in the history."`
 }

@@ -20,7 +20,7 @@ var taskEditEntry = Entry{
 }
 
 type taskEditCmd struct {
-	ID      string  `arg:"" help:"The task."`
+	ID      string  `arg:"" complete:"task" help:"The task."`
 	Subject *string `placeholder:"TEXT" help:"Its subject."`
 	taskFields
 }

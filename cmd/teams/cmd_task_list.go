@@ -19,10 +19,10 @@ var taskListEntry = Entry{
 }
 
 type taskListCmd struct {
-	State    []string `placeholder:"STATE,..." help:"Only tasks in these states: ready, claimed, submitted, verifying, waiting, blocked, completed, failed, cancelled."`
+	State    []string `placeholder:"STATE,..." complete:"state" help:"Only tasks in these states: ready, claimed, submitted, verifying, waiting, blocked, completed, failed, cancelled."`
 	Mine     bool     `help:"Only the tasks that I hold."`
 	Tag      []string `sep:"none" placeholder:"TAG" help:"Only tasks with this tag; may be repeated."`
-	Role     string   `placeholder:"AGENT" help:"Only tasks for this agent."`
+	Role     string   `placeholder:"AGENT" complete:"agent" help:"Only tasks for this agent."`
 	Limit    int      `placeholder:"N" help:"Show at most N (50 on a terminal)."`
 	Archived bool     `help:"The archived tasks instead."`
 }

@@ -11,7 +11,7 @@ var taskReopenEntry = Entry{
 }
 
 type taskReopenCmd struct {
-	ID string `arg:"" help:"A completed, failed or cancelled task; an archived one comes back."`
+	ID string `arg:"" complete:"task" help:"A completed, failed or cancelled task; an archived one comes back."`
 }
 
 func (c *taskReopenCmd) Run(ctx context.Context, e *Env) error {

@@ -15,7 +15,7 @@ var taskShowEntry = Entry{
 }
 
 type taskShowCmd struct {
-	ID string `arg:"" help:"The task."`
+	ID string `arg:"" complete:"task" help:"The task."`
 }
 
 func (c *taskShowCmd) Run(_ context.Context, e *Env) error {

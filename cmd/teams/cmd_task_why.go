@@ -16,7 +16,7 @@ var taskWhyEntry = Entry{
 }
 
 type taskWhyCmd struct {
-	ID string `arg:"" help:"The task."`
+	ID string `arg:"" complete:"task" help:"The task."`
 }
 
 func (c *taskWhyCmd) Run(_ context.Context, e *Env) error {

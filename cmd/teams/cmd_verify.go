@@ -25,7 +25,7 @@ var verifyEntry = Entry{
 }
 
 type verifyCmd struct {
-	ID      string    `arg:"" optional:"" help:"The task whose gate to run."`
+	ID      string    `arg:"" optional:"" complete:"task" help:"The task whose gate to run."`
 	Timeout *Duration `placeholder:"DURATION" help:"Limit for CMD, 0 for none (10m)."`
 
 	command []string

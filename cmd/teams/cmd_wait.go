@@ -23,10 +23,10 @@ var waitEntry = Entry{
 }
 
 type waitCmd struct {
-	IDs     []string  `arg:"" optional:"" name:"id" help:"The tasks; none means every task of the board."`
+	IDs     []string  `arg:"" optional:"" name:"id" complete:"task" help:"The tasks; none means every task of the board."`
 	Any     bool      `help:"The first of them is enough."`
 	All     bool      `help:"All of them, as without it; without ids every task of the board."`
-	Until   string    `placeholder:"STATE" help:"Wait for this state instead of the end."`
+	Until   string    `placeholder:"STATE" complete:"state" help:"Wait for this state instead of the end."`
 	Timeout *Duration `placeholder:"DURATION" help:"Wait at most this long (exit 124)."`
 }
 

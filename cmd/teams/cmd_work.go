@@ -32,7 +32,7 @@ type workCmd struct {
 	Once        bool      `help:"One task, if one is claimable now (exit 2 when none is)."`
 	MaxTasks    int       `placeholder:"N" help:"End after N tasks."`
 	Jobs        int       `short:"j" placeholder:"N" help:"Work as N teammates, NAME-1 to NAME-N."`
-	Role        string    `placeholder:"AGENT" help:"Join as this agent, and take only its tasks."`
+	Role        string    `placeholder:"AGENT" complete:"agent" help:"Join as this agent, and take only its tasks."`
 	Tag         []string  `sep:"none" placeholder:"TAG" help:"Only tasks with this tag; may be repeated."`
 	Lease       *Duration `placeholder:"DURATION" help:"Claims end after this time unless renewed; the loop renews them."`
 	Wait        bool      `help:"Wait on when the board is drained."`

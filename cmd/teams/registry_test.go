@@ -173,6 +173,10 @@ func shellCommands(line string) (out [][]string) {
 			out = append(out, shellCommands(line[i+2:end-1])...)
 			word.WriteByte('x')
 			inWord, i = true, end-1
+		case quote != '\'' && c == '$' && i+1 < len(line) && line[i+1] == '$':
+			word.WriteByte('1') // a process id
+			inWord = true
+			i++
 		case quote != 0 && c == quote:
 			quote = 0
 		case quote != 0:

@@ -26,6 +26,8 @@ const (
 	Findings         Code = "findings"
 	NothingClaimable Code = "nothing_claimable"
 	Blocked          Code = "blocked"
+	NoMail           Code = "no_mail"
+	RecipientStopped Code = "recipient_stopped"
 	NotFound         Code = "not_found"
 	NoSession        Code = "no_session"
 	BoardDrained     Code = "board_drained"
@@ -35,6 +37,7 @@ const (
 	StaleClaim       Code = "stale_claim"
 	TaskEnded        Code = "task_ended"
 	NameTaken        Code = "name_taken"
+	Stopped          Code = "stopped"
 	Conflict         Code = "conflict"
 	StaleIdentity    Code = "stale_identity"
 	WrongRole        Code = "wrong_role"
@@ -67,6 +70,8 @@ func Table() []Entry {
 		{Findings, 1, "doctor found at least one error"},
 		{NothingClaimable, 2, "no task can be claimed by this worker now"},
 		{Blocked, 2, "the named task is blocked or waits for its back-off"},
+		{NoMail, 2, "there is no unread message"},
+		{RecipientStopped, 2, "the teammate whose reply was waited for has stopped"},
 		{NotFound, 3, "no such task, teammate or file"},
 		{NoSession, 3, "the session has no state yet"},
 		{BoardDrained, 3, "every task is terminal, or can never become claimable for this worker"},
@@ -76,6 +81,7 @@ func Table() []Entry {
 		{StaleClaim, 4, "the claim this refers to is over"},
 		{TaskEnded, 4, "the task is completed, failed or cancelled"},
 		{NameTaken, 4, "a living process has this name"},
+		{Stopped, 4, "the teammate has stopped, or has another life now"},
 		{Conflict, 4, "the state does not allow this, or something is there already"},
 		{StaleIdentity, 5, "TEAMS_SPAWN is no longer the current life of this name, or stands without TEAMS_NAME"},
 		{WrongRole, 5, "the task is for teammates of another agent"},

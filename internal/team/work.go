@@ -91,7 +91,11 @@ func (t *Team) Work(ctx context.Context, b *fsboard.Board, r WorkRequest) error 
 			return errors.Join(err, w.leave())
 		}
 	}
-	return errors.Join(w.loop(ctx), w.leave())
+	err = w.loop(ctx)
+	if left := w.leave(); left != nil && (err == nil || left.Error() != err.Error()) { // a broken board is told of once
+		err = errors.Join(err, left)
+	}
+	return err
 }
 
 func (w *worker) report(e WorkEvent) {
@@ -278,4 +282,3 @@ func (w *worker) renew(ctx context.Context, task *fsboard.TaskView) (stop func()
 	}()
 	return func() { cancel(); <-done }
 }
-

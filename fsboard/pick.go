@@ -1,0 +1,137 @@
+package fsboard
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// next claims the first task that the worker may take.
+func (c *claimer) next() (*TaskView, error) {
+	b := c.b
+	rev, err := b.revision()
+	if err != nil {
+		return nil, err
+	}
+	if rows, ok := b.readReady(rev); ok {
+		if v, err := c.first(rows, rev); v != nil || err != nil {
+			return v, err
+		}
+	}
+	// The list is only a hint: that nothing can be claimed is for the snapshot
+	// to say.
+	s, err := b.load()
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, nothingYet()
+	}
+	rows, err := s.candidates()
+	if err != nil {
+		return nil, corrupt(b.Path(), err)
+	}
+	if v, err := c.first(rows, s.head.Revision); v != nil || err != nil {
+		return v, err
+	}
+	return nil, b.nothing(s, c.r)
+}
+
+// first claims the first of the candidates that the worker may take; nil and
+// nil when there is none.
+func (c *claimer) first(rows [][]byte, rev int64) (*TaskView, error) {
+	ids, _, err := c.b.markerIDs("claims")
+	if err != nil {
+		return nil, err
+	}
+	now := fsx.Now().UnixMilli()
+	orphaned := false
+	mine := []byte("\t" + c.r.Worker + "\t")
+	for _, own := range []bool{true, false} { // what is assigned to it comes first
+		for _, row := range rows {
+			if own && !bytes.Contains(row, mine) {
+				continue
+			}
+			task, ok := parseCandidate(row)
+			if !ok || (task.assignee == c.r.Worker) != own || !task.mayTake(c.r, now) {
+				continue
+			}
+			if _, marked := slices.BinarySearch(ids, task.id); marked {
+				if !orphaned && c.mayFold() {
+					_, is := c.b.whose(task.id, task.epoch)
+					orphaned = is == nobodys
+				}
+				continue
+			}
+			v, err := c.take(task.id, task.epoch, rev)
+			switch {
+			case err == errOrphan:
+				orphaned = true
+				continue
+			case errs.CodeOf(err) == errs.AlreadyClaimed, errs.CodeOf(err) == errs.TaskEnded, errs.CodeOf(err) == errs.NotFound:
+				continue // the list was older than the board, or a rival was first
+			}
+			return v, err
+		}
+	}
+	if orphaned && c.mayFold() {
+		return nil, errOrphan
+	}
+	return nil, nil
+}
+
+// mayTake reports whether the request may take a candidate now.
+func (c *candidate) mayTake(r *ClaimRequest, now int64) bool {
+	if c.notBefore > now || c.assignee != "" && c.assignee != r.Worker || c.role != "" && c.role != r.Agent || r.Role != "" && c.role != r.Role {
+		return false
+	}
+	return len(r.Tags) == 0 || hasTags(strings.Split(c.tags, ","), r.Tags)
+}
+
+func hasTags(have, want []string) bool {
+	for _, tag := range want {
+		if !slices.Contains(have, tag) {
+			return false
+		}
+	}
+	return true
+}
+
+// nothing tells a claimer that found no task whether one can still come:
+// nothing_claimable, or board_drained when every task is terminal or can never
+// become claimable for it.
+func (b *Board) nothing(s *snapshot, r *ClaimRequest) error {
+	if len(s.lines) == 0 && s.head.NextTask <= 1 {
+		return nothingYet()
+	}
+	open := 0
+	doom := s.doom()
+	for i := range s.lines {
+		if s.lines[i].status().terminal() {
+			continue
+		}
+		t, err := s.at(i)
+		if err != nil {
+			return corrupt(b.Path(), err)
+		}
+		if t.Assignee != "" && t.Assignee != r.Worker || t.Role != "" && t.Role != r.Agent || r.Role != "" && t.Role != r.Role || !hasTags(t.Tags, r.Tags) {
+			continue
+		}
+		hopeless, err := doom.of(i)
+		if err != nil {
+			return corrupt(b.Path(), err)
+		}
+		if !hopeless {
+			open++
+		}
+	}
+	if open > 0 {
+		return errs.New(errs.NothingClaimable, "nothing can be claimed now; %d open tasks are claimed, blocked or waiting", open).
+			WithHint("teams claim --wait waits for one; teams task list shows them").WithDetail("open", open)
+	}
+	return errs.New(errs.BoardDrained, "nothing is left for %s: every task has ended or can never become claimable", r.Worker).
+		WithHint("teams task list shows the tasks")
+}

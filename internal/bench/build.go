@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// binaries are the programs that were built.
+type binaries struct {
+	teams   string
+	nothing string // the Go program that does nothing
+}
+
+// build builds both programs the way users do, with plain go build; teams only
+// when there is none yet.
+func build(ctx context.Context, dir, teams string) (b binaries, err error) {
+	b.nothing = filepath.Join(dir, "nothing")
+	if teams != "" {
+		if b.teams, err = filepath.Abs(teams); err != nil {
+			return b, err
+		}
+	} else {
+		b.teams = filepath.Join(dir, "teams")
+		if err := goBuild(ctx, ".", b.teams, "github.com/seed6990a682/teams/cmd/teams"); err != nil {
+			return b, err
+		}
+	}
+	src := filepath.Join(dir, "src")
+	if err := os.Mkdir(src, 0o700); err != nil {
+		return b, err
+	}
+	for name, text := range map[string]string{
+		"go.mod":  "module nothing\n\ngo 1.26\n",
+		"main.go": "package main\n\nfunc main() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(src, name), []byte(text), 0o600); err != nil {
+			return b, err
+		}
+	}
+	return b, goBuild(ctx, src, b.nothing, ".")
+}
+
+func goBuild(ctx context.Context, dir, out, pkg string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, pkg)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+// Command bench measures what teams costs its user: whole processes, from the
+// fork to the exit, beside a Go program that does nothing and beside other
+// tools that do like things.
+//
+//	go run ./internal/bench            20 runs of everything
+//	go run ./internal/bench -quick     a look, in less than 20 s
+//	go run ./internal/bench -n 50 -o bench.json
+//
+// It builds both programs with plain go build, and makes boards of 10, 1,000
+// and 10,000 tasks with the built teams in a temporary directory, which it
+// removes. The rows of one round run one after the other (A B C A B C …), so
+// that a busy moment of the machine falls on all of them. What a row needs
+// beforehand, and what undoes it, is not timed. The figures that count are
+// ratios to the program that does nothing; milliseconds are those of one
+// machine and one moment.
+//
+// nq, tsp and taskwarrior are measured too where they are in PATH.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// settings are the flags.
+type settings struct {
+	runs   int           // of each row
+	large  int           // tasks of the largest board
+	crowds []int         // how many claimers at once
+	window time.Duration // for how long they claim
+	dir    string        // where the temporary directory is made
+	teams  string        // the program to measure, "" to build it
+	json   bool
+	out    string
+}
+
+func main() {
+	err := run(os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(64)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures everything and prints it. The temporary directory is gone when
+// it returns.
+func run(args []string, stdout, stderr io.Writer) (err error) {
+	s := settings{large: 10_000, crowds: []int{1, 2, 8, 64}, window: 4 * time.Second}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.IntVar(&s.runs, "n", 20, "runs of each row")
+	flags.StringVar(&s.dir, "dir", "", "where the temporary directory is made (default $TMPDIR)")
+	flags.StringVar(&s.teams, "teams", "", "measure this `program` instead of building it")
+	flags.BoolVar(&s.json, "json", false, "print JSON instead of the table")
+	flags.StringVar(&s.out, "o", "", "write JSON to this `file` as well")
+	quick := flags.Bool("quick", false, "5 runs of each row, and short crowds of 2 and 64 claimers")
+	if err := flags.Parse(args); err != nil {
+		return flag.ErrHelp
+	}
+	if *quick {
+		s.runs, s.crowds, s.window = 5, []int{2, 64}, 1200*time.Millisecond
+	}
+	if s.runs < 1 || flags.NArg() > 0 {
+		flags.Usage()
+		return flag.ErrHelp
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r, err := measure(ctx, s, stderr)
+	if err != nil {
+		return err
+	}
+	if s.out != "" {
+		f, err := os.Create(s.out)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(r.writeJSON(f), f.Close()); err != nil {
+			return err
+		}
+	}
+	if s.json {
+		return r.writeJSON(stdout)
+	}
+	return r.writeTable(stdout)
+}
+
+// measure makes the temporary directory, builds, and runs the rounds.
+func measure(ctx context.Context, s settings, progress io.Writer) (r *report, err error) {
+	dir, err := os.MkdirTemp(s.dir, "teams-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	step := func(format string, args ...any) { fmt.Fprintf(progress, "bench: "+format+"\n", args...) }
+
+	step("building")
+	bin, err := build(ctx, dir, s.teams)
+	if err != nil {
+		return nil, err
+	}
+	step("making the boards")
+	rows, undo, err := allRows(bin, dir, s.large)
+	defer undo()
+	if err != nil {
+		return nil, err
+	}
+	r = &report{Machine: machineOf(dir), Runs: s.runs}
+	step("%d rounds of %d rows", s.runs, len(rows))
+	if r.Rows, err = rounds(ctx, rows, s.runs); err != nil {
+		return nil, err
+	}
+	for _, n := range s.crowds {
+		step("%d claimers at once", n)
+		c, err := claimAtOnce(ctx, bin, dir, n, s.large, s.window)
+		if err != nil {
+			return nil, fmt.Errorf("%d claimers: %w", n, err)
+		}
+		r.Crowds = append(r.Crowds, c)
+	}
+	r.judge()
+	return r, nil
+}

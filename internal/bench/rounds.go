@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// row is one line of the table: a command line that is run once a round.
+type row struct {
+	name string
+	// tasks is the size of the board, 0 for none.
+	tasks int
+	// before and after make and undo what a run needs; they are not timed.
+	// Either may be nil. after gets what the command printed.
+	before func() error
+	after  func(out []byte) error
+	// cmd is the command line of the next run. probe is measured in this
+	// process when there is none.
+	cmd   func() command
+	probe func() error
+}
+
+// rounds runs every row once a round, and once before the first, untimed.
+func rounds(ctx context.Context, rows []row, n int) ([]result, error) {
+	walls, cpus := make([][]time.Duration, len(rows)), make([][]time.Duration, len(rows))
+	for round := -1; round < n; round++ {
+		for i := range rows {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			s, err := rows[i].once()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", rows[i].name, err)
+			}
+			if round >= 0 {
+				walls[i], cpus[i] = append(walls[i], s.wall), append(cpus[i], s.cpu)
+			}
+		}
+	}
+	results := make([]result, len(rows))
+	for i := range rows {
+		results[i] = result{Name: rows[i].name, Tasks: rows[i].tasks, Wall: quartilesOf(walls[i]), CPU: quartilesOf(cpus[i])}
+	}
+	return results, nil
+}
+
+// once makes one run of a row.
+func (r *row) once() (s sample, err error) {
+	if r.before != nil {
+		if err := r.before(); err != nil {
+			return s, fmt.Errorf("before: %w", err)
+		}
+	}
+	var out []byte
+	if r.probe != nil {
+		start := time.Now()
+		err = r.probe()
+		s.wall = time.Since(start)
+	} else {
+		s, out, err = r.cmd().run()
+	}
+	if err != nil || r.after == nil {
+		return s, err
+	}
+	if err := r.after(out); err != nil {
+		return s, fmt.Errorf("after: %w", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import "fmt"
+
+// target is a promise about the figures of one run.
+type target struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	// Limit is what Value may be at most, or has to be at least.
+	Limit   float64 `json:"limit"`
+	AtLeast bool    `json:"atLeast,omitempty"`
+	Met     bool    `json:"met"`
+}
+
+// flat is how much more something may cost that should not grow at all: what
+// two runs of the same differ by.
+const flat = 1.25
+
+// judge compares the figures with the targets of the design. A target whose
+// rows were not measured is left out.
+func (r *report) judge() {
+	sizes := r.sizes()
+	low, high := sizes[0], sizes[len(sizes)-1]
+	r.ratio(rowVersion, rowVersion, 0, rowNothing, 0, 1.6)
+	r.ratio(rowHelp, rowHelp, 0, rowNothing, 0, 6)
+	r.ratio(rowClaim, rowClaim, low, rowNothing, 0, 4)
+	r.ratio(rowClaimNext, rowClaimNext, low, rowNothing, 0, 4)
+	r.ratio(rowSubmit, rowSubmit, low, rowNothing, 0, 4)
+	grows := func(name string, limit float64) {
+		r.ratio(fmt.Sprintf("%s, %d tasks to %d", name, high, low), name, high, name, low, limit)
+	}
+	grows(rowClaimNext, 3)
+	grows(rowList, 4)
+	grows(rowTick, flat)
+	r.ratio("claim to task start of taskwarrior", rowClaim, low, rowTaskStart, low, 1)
+	r.ratio("task add to that of taskwarrior", rowAdd, low, rowTaskAdd, low, 1)
+	r.crowdTargets()
+}
+
+// ratio adds the target that one row costs at most limit times another.
+func (r *report) ratio(name, row string, tasks int, base string, baseTasks int, limit float64) {
+	a, b := r.find(row, tasks), r.find(base, baseTasks)
+	if a == nil || b == nil || b.Wall.Median == 0 {
+		return
+	}
+	if base == rowNothing {
+		name += " to nothing"
+	}
+	v := a.Wall.Median / b.Wall.Median
+	r.Targets = append(r.Targets, target{Name: name, Value: v, Limit: limit, Met: v <= limit})
+}
+
+// crowdTargets are those of many claimers: they get about as much done as two,
+// and nobody is refused.
+func (r *report) crowdTargets() {
+	var two *crowd
+	refused := 0
+	for i := range r.Crowds {
+		c := &r.Crowds[i]
+		refused += c.Refused
+		if c.Claimers == 2 {
+			two = c
+		}
+	}
+	if len(r.Crowds) == 0 {
+		return
+	}
+	if most := &r.Crowds[len(r.Crowds)-1]; two != nil && most != two && two.PerSecond > 0 {
+		v := most.PerSecond / two.PerSecond
+		r.Targets = append(r.Targets, target{
+			Name:  fmt.Sprintf("claims a second, %d claimers to 2", most.Claimers),
+			Value: v, Limit: 0.7, AtLeast: true, Met: v >= 0.7,
+		})
+	}
+	r.Targets = append(r.Targets, target{Name: "commands refused for a busy lock", Value: float64(refused), Met: refused == 0})
+}
