@@ -108,7 +108,7 @@ func (t *tx) add(n *NewTask, keys map[string]string) (string, error) {
 		}
 		deps = append(deps, d)
 	}
-	if err := t.checkDeps(id, deps); err != nil {
+	if err := t.checkKnown(id, deps); err != nil {
 		return "", err
 	}
 	t.snap.head.NextTask++

@@ -90,7 +90,7 @@ func (b *Board) checkSnapshot(s *snapshot) []Finding {
 		}
 		switch {
 		case task.Status == Claimed && task.Claim == nil:
-			add("claim_without_holder", SeverityError, false, "%s is claimed and names no claim", task.ID)
+			add("claim_without_holder", SeverityError, true, "%s is claimed and names no claim", task.ID)
 		case task.Status != Claimed && task.Claim != nil:
 			add("claim_left", SeverityWarning, false, "%s is %s and still names a claim", task.ID, task.Status)
 		}

@@ -183,7 +183,7 @@ func (task *Task) finish(m *Marker, outcome string) {
 func (t *tx) decision(event string, task *Task, m *Marker, r *Receipt) {
 	e := Event{Event: event, Task: task.ID, Epoch: task.Epoch, Worker: m.Worker, SpawnID: m.SpawnID, Token: task.LastSubmission.Token, Submission: m.Submission}
 	if r != nil {
-		e.Run, e.Verdict = r.Run, r.Verdict
+		e.Run, e.Verdict, e.Receipt = r.Run, r.Verdict, r
 	}
 	if event == EventFailed {
 		e.Reason = task.ErrorMessage

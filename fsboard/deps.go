@@ -11,6 +11,14 @@ import (
 // own, unknown, or that would form a cycle. It restores archived ones into the
 // snapshot, since a task may depend on them.
 func (t *tx) checkDeps(id string, deps []string) error {
+	if err := t.checkKnown(id, deps); err != nil {
+		return err
+	}
+	return t.checkCycle(id, deps)
+}
+
+// checkKnown is checkDeps without the cycles; nothing can wait for a new task.
+func (t *tx) checkKnown(id string, deps []string) error {
 	if len(deps) > MaxDependsOn {
 		return errs.New(errs.Usage, "%s depends on %d tasks, at most %d are allowed", id, len(deps), MaxDependsOn)
 	}
@@ -38,20 +46,11 @@ func (t *tx) checkDeps(id string, deps []string) error {
 			}
 		}
 	}
-	return t.checkCycle(id, deps)
+	return nil
 }
 
-// checkCycle looks for a way from one of deps back to id. There is none to a
-// task that nothing depends on, such as a new one.
+// checkCycle looks for a way from one of deps back to id.
 func (t *tx) checkCycle(id string, deps []string) error {
-	if len(deps) == 0 {
-		return nil
-	}
-	if dependents, err := t.snap.dependents(id); err != nil {
-		return corrupt(t.b.Path(), err)
-	} else if len(dependents) == 0 {
-		return nil
-	}
 	from := map[string]string{} // how each task was reached
 	var stack []string
 	for _, d := range deps {

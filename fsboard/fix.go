@@ -18,6 +18,9 @@ func (b *Board) Fix(ctx context.Context) error {
 	if err != nil || h == nil {
 		return err
 	}
+	if h.Format > Format {
+		return b.tooNew(h.Format)
+	}
 	var problems []error
 	if _, err := b.Fold(ctx, true); err != nil {
 		problems = append(problems, err)

@@ -26,6 +26,10 @@ type head struct {
 	// Holders are the names that hold claims; HolderSpawns the lives of each.
 	Holders      []string            `json:"holders"`
 	HolderSpawns map[string][]string `json:"holderSpawns,omitempty"`
+	// NoticeRev is the last revision whose events owe notices; NoticeAt the time
+	// of the last notice's id, in microseconds since the epoch.
+	NoticeRev int64 `json:"noticeRev,omitempty"`
+	NoticeAt  int64 `json:"noticeAt,omitempty"`
 
 	extra rawFields
 }
@@ -106,14 +110,22 @@ func (h *head) line() ([]byte, error) {
 }
 
 // recount brings the head's due times and holders up to date. Tasks that can
-// have neither are not decoded.
+// have neither are not decoded. While nothing was due, only what has changed
+// since can have a back-off.
 func (s *snapshot) recount(boot bootPoint) error {
 	h := &s.head
+	idle := h.Due == 0
 	h.Due, h.DueBoot, h.LeaseDue, h.Holders, h.HolderSpawns = 0, nil, 0, []string{}, nil
-	backoff := []byte(`"notBefore":`)
+	backoff := []byte(`Before":`) // of notBefore; capitals are rare, so this is a fast search
 	for i := range s.lines {
 		l := &s.lines[i]
-		if st := l.status(); st != claimed && !(st == pending && l.mentions(backoff)) {
+		switch l.status() {
+		case claimed:
+		case pending:
+			if !l.dirty && (idle || !l.mentions(backoff)) {
+				continue
+			}
+		default:
 			continue
 		}
 		task, err := s.at(i)

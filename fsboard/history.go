@@ -56,7 +56,9 @@ type Event struct {
 	Submission string          `json:"submission,omitempty"`
 	Run        int             `json:"run,omitempty"` // gate run
 	Verdict    string          `json:"verdict,omitempty"`
-	Fields     []string        `json:"fields,omitempty"` // what an edit changed
+	Receipt    *Receipt        `json:"receipt,omitempty"` // of the gate run that decided it
+	Fields     []string        `json:"fields,omitempty"`  // what an edit changed
+	Notices    []Notice        `json:"notices,omitempty"` // who is told of it
 	Record     json.RawMessage `json:"record,omitempty"`
 }
 
@@ -131,8 +133,11 @@ func (b *Board) settle(s *snapshot) error {
 	if err != nil {
 		return err
 	}
-	if broken, err := b.checkAge(s); broken != nil || err != nil {
-		return errors.Join(broken, err)
+	switch broken, err := b.checkAge(s); {
+	case err != nil:
+		return err
+	case broken != nil:
+		return broken
 	}
 	missing := events[:0:0]
 	for _, e := range events {

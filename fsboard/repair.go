@@ -195,9 +195,10 @@ func (s *snapshot) checkTasks() error {
 
 // remains is what is known of one task of a lost snapshot.
 type remains struct {
-	task *Task
-	rev  int64 // of the newest record
-	gone bool  // it was archived
+	task     *Task
+	rev      int64 // of the newest record
+	gone     bool  // it was archived
+	archived bool  // and the archive has it
 }
 
 // rebuild makes a snapshot of the newest record of every task: in history, in
@@ -207,8 +208,8 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 	rev := int64(0)
 	torn, err := b.scanHistory(func(e *Event) {
 		rev = max(rev, e.Rev)
-		if e.Event == EventArchived && ValidID(e.Task) {
-			left[e.Task] = &remains{rev: e.Rev, gone: true}
+		if e.Event == EventArchived && left[e.Task] != nil {
+			left[e.Task].rev, left[e.Task].gone = e.Rev, true
 			return
 		}
 		if len(e.Record) == 0 {
@@ -229,8 +230,14 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 	}
 	torn, err = b.scanArchive(nil, func(l archiveLine) {
 		rev = max(rev, l.Rev)
-		if have := left[l.Task.ID]; have == nil || l.Rev > have.rev {
-			left[l.Task.ID] = &remains{rev: l.Rev, gone: true}
+		have := left[l.Task.ID]
+		if have == nil {
+			have = new(remains)
+			left[l.Task.ID] = have
+		}
+		have.archived = true
+		if l.Rev > have.rev {
+			have.rev, have.gone = l.Rev, true
 		}
 	})
 	if err != nil {
@@ -246,7 +253,8 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 	s := newSnapshot(b.o.Project, b.o.Session)
 	s.head.Revision = max(rev, salvaged) + 1 // the commit adds one more
 	for _, l := range left {
-		if !l.gone {
+		// What the archive lost comes back.
+		if l.task != nil && !(l.gone && l.archived) {
 			s.put(l.task)
 		}
 	}

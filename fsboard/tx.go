@@ -261,6 +261,7 @@ func (t *tx) commit() error {
 		e := &t.events[i]
 		e.Rev, e.N, e.Of, e.At, e.Time = s.head.Revision, i+1, len(t.events), t.now, stamp(t.now)
 	}
+	t.addNotices()
 	var err error
 	if s.events, err = encodeJSON(t.events); err != nil {
 		return err
@@ -285,7 +286,9 @@ func (t *tx) commit() error {
 	// From here on everything is on disk. The history and the ready list are
 	// completed by the next writer when they cannot be written now.
 	if rows, err := s.historyLines(t.events); err == nil {
-		_ = fsx.Append(t.b.historyPath(), rows, false)
+		// The first lines make the file, and with it an entry of the directory
+		// that no later sync of the file alone would reach.
+		_ = fsx.Append(t.b.historyPath(), rows, before == 0)
 	}
 	t.writeReady(before)
 	t.told = append(t.told, t.events...)

@@ -50,7 +50,7 @@ func (v *View) Why(t *TaskView) []Reason {
 		reasons = append(reasons, v.whyWaits(t, id))
 	}
 	if t.NotBefore > v.now {
-		left := (time.Duration(t.NotBefore-v.now) * time.Millisecond).Round(time.Second)
+		left := (time.Duration(t.notBefore(v.now)-v.now) * time.Millisecond).Round(time.Second)
 		reasons = append(reasons, Reason{Code: "not_before", Message: fmt.Sprintf("attempt %d of %d failed; it can be claimed again in %s", t.Attempt, t.MaxAttempts, left),
 			Hint: "teams claim --wait"})
 	}

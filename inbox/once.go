@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -17,64 +18,102 @@ type onceKey struct {
 }
 
 // PublishOnce delivers a message at most once per key, whatever dies in
-// between. dir is where keys are remembered and key a file name in it. m gets
-// the id to use in place of its own. The key is on disk before the message, and
-// says done after it; whoever finds one that is not done finishes it, under a
-// lock on the key that is skipped when somebody else has it. It returns the id
-// that the key stands for, and whether this call made the key.
+// between. dir is where keys are remembered and key a file name in it. The
+// message gets the id that the key stands for, which is m's own for the first
+// caller; m is not changed. The key is on disk before the message, and says
+// done after it; whoever finds one that is not done finishes it, under a lock
+// on the key that is skipped when somebody else has it. It returns the id that
+// the key stands for, and whether this call made the key. It serves for a
+// directory that has only a new/ too.
 func (b *Box) PublishOnce(dir, key string, m *Message) (id string, first bool, err error) {
+	// A key whose message can never be written would be in the way for ever.
+	if err := errors.Join(checkKey(key), CheckID(m.ID), b.CheckNew()); err != nil {
+		return "", false, err
+	}
+	if _, err := m.encode(); err != nil {
+		return "", false, err
+	}
 	path := filepath.Join(dir, key)
-	if err := fsx.MkdirAll(b.root, dir); err != nil {
-		return "", false, err
+	k, err := readKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := fsx.MkdirAll(b.root, dir); err != nil {
+			return "", false, err
+		}
+		k, first, err = makeKey(path, m.ID)
 	}
-	k := onceKey{ID: m.ID}
-	err = publishKey(path, k)
-	switch {
-	case err == nil:
-		first = true
-	case !errors.Is(err, fs.ErrExist):
-		return "", false, err
-	}
-	if k, err = readKey(path); err != nil || k.Done {
+	if err != nil || k.Done {
 		return k.ID, first, err
 	}
 	lock, ok, err := fsx.LockFile(path)
-	if err != nil {
+	if err != nil || !ok {
+		// Not to be had: somebody else finishes it just now.
 		return k.ID, first, err
-	}
-	if !ok {
-		// Somebody else finishes it; the key is there, so it will be told.
-		return k.ID, first, nil
 	}
 	defer lock.Unlock()
 	if k, err = readKey(path); err != nil || k.Done {
 		return k.ID, first, err
 	}
-	there, _, err := b.Has(k.ID)
+	return k.ID, first, b.finishOnce(path, k, m)
+}
+
+// makeKey makes the key, or reads what somebody else has just made.
+func makeKey(path, id string) (k onceKey, first bool, err error) {
+	k = onceKey{ID: id}
+	data, err := encodeKey(k)
 	if err != nil {
-		return k.ID, first, err
+		return k, false, err
+	}
+	switch err := fsx.Publish(path, data); {
+	case err == nil:
+		return k, true, nil
+	case !errors.Is(err, fs.ErrExist):
+		return onceKey{}, false, err
+	}
+	k, err = readKey(path)
+	return k, false, err
+}
+
+// finishOnce publishes the message of a key unless it is there, and marks the
+// key done. The caller holds the key's lock.
+func (b *Box) finishOnce(path string, k onceKey, m *Message) error {
+	there, read, err := b.Has(k.ID)
+	if err != nil {
+		return err
 	}
 	if !there {
 		c := *m
 		c.ID = k.ID
-		if err := b.Publish(&c); err != nil && !errors.Is(err, fs.ErrExist) {
-			return k.ID, first, err
+		if c.Thread == m.ID {
+			c.Thread = k.ID
+		}
+		err := b.publish(&c)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		there = err != nil
+	}
+	if there {
+		// Whoever published it may have died before its name was durable.
+		if err := fsx.FsyncDir(b.sub(read)); err != nil {
+			return err
 		}
 	}
 	k.Done = true
 	data, err := encodeKey(k)
 	if err != nil {
-		return k.ID, first, err
-	}
-	return k.ID, first, fsx.Replace(path, data)
-}
-
-func publishKey(path string, k onceKey) error {
-	data, err := encodeKey(k)
-	if err != nil {
 		return err
 	}
-	return fsx.Publish(path, data)
+	return fsx.Replace(path, data)
+}
+
+// checkKey refuses what cannot be the name of a key file.
+func checkKey(key string) error {
+	if key == "" || len(key) > maxID || key[0] == '.' || strings.ContainsFunc(key, func(r rune) bool {
+		return r <= ' ' || r == '/' || r == 0x7f
+	}) {
+		return errs.New(errs.Usage, "%q cannot be the name of a key", key)
+	}
+	return nil
 }
 
 func encodeKey(k onceKey) ([]byte, error) {
@@ -89,7 +128,7 @@ func readKey(path string) (onceKey, error) {
 		return k, err
 	}
 	if err := json.Unmarshal(data, &k); err != nil || CheckID(k.ID) != nil {
-		return k, errs.New(errs.Corrupt, "it is no key of a notice").WithPath(path)
+		return onceKey{}, errs.New(errs.Corrupt, "it is no key of a notice").WithPath(path)
 	}
 	return k, nil
 }

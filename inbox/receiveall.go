@@ -2,77 +2,59 @@ package inbox
 
 import (
 	"errors"
-	"io/fs"
-
-	"github.com/seed6990a682/teams/internal/fsx"
+	"syscall"
 )
+
+// batchBytes bounds the bodies that ReceiveAll holds at once: 64 MiB, or one
+// message.
+const batchBytes = 64 << 20
 
 // ReceiveAll is Receive for a reader that takes all messages at once, as one
 // that prints a single value does: every message is locked and read, show gets
-// them together, and they are marked when it has returned. r.Show is not used.
+// them together, and they are marked when it has returned. When it fails all
+// stay unread and none counts as shown. r.Show is not used. What exceeds 64 MiB,
+// or the number of files that the process may open, is left for the next call.
 func (b *Box) ReceiveAll(r Receiving, show func([]*Message) error) (shown int, problems []error, err error) {
-	var list []*Message
-	var locks []*fsx.Lock
+	var all []taken
 	defer func() {
-		for _, l := range locks {
-			_ = l.Unlock()
+		for i := range all {
+			all[i].release()
 		}
 	}()
-	done := map[string]bool{}
-	for round := 0; round < 2 && len(list) == 0; round++ {
-		ids, err := b.IDs(false)
-		if err != nil {
-			return 0, problems, err
-		}
-		for _, id := range ids {
-			if r.Max > 0 && len(list) >= r.Max || done[id] {
-				continue
-			}
-			done[id] = true
-			m, lock, err := b.take(id, &r)
-			if err != nil {
-				problems = append(problems, err)
-			}
-			if m == nil {
-				continue
-			}
-			list, locks = append(list, m), append(locks, lock)
-		}
+	var list []*Message
+	size := int64(0)
+	problems, err = b.each(&r, func(t *taken) (bool, error) {
+		all, list = append(all, *t), append(list, t.m)
+		size += t.m.Size
+		return size < batchBytes && (r.Max <= 0 || len(list) < r.Max), nil
+	})
+	if len(list) > 0 {
+		problems = dropTooManyFiles(problems)
 	}
-	if len(list) == 0 {
-		return 0, problems, nil
+	if err != nil || len(list) == 0 {
+		return 0, problems, err
 	}
-	if err := show(list); err != nil || r.Keep {
-		return len(list), problems, err
+	if err := show(list); err != nil {
+		return 0, problems, err
 	}
+	if r.Keep {
+		return len(list), problems, nil
+	}
+	var failed []error
 	for _, m := range list {
-		if err := fsx.Move(b.file(m.ID, false), b.file(m.ID, true)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return len(list), problems, err
-		}
+		failed = append(failed, b.shown(m.ID))
 	}
-	return len(list), problems, b.sync()
+	return len(list), problems, errors.Join(errors.Join(failed...), b.sync(true))
 }
 
-// take locks and reads one unread message; nil when it is not to be had or not
-// for this reader.
-func (b *Box) take(id string, r *Receiving) (*Message, *fsx.Lock, error) {
-	lock, ok, err := fsx.LockFile(b.file(id, false))
-	if err != nil || !ok {
-		return nil, nil, err
-	}
-	m, err := b.read(id, false)
-	if err == nil && r.Accept != nil {
-		var mine bool
-		if mine, err = r.Accept(m); !mine {
-			m = nil
+// dropTooManyFiles drops the problems of messages that could not be opened
+// beside all the others that are open: they come next time.
+func dropTooManyFiles(problems []error) []error {
+	var left []error
+	for _, err := range problems {
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			left = append(left, err)
 		}
 	}
-	if err != nil || m == nil {
-		_ = lock.Unlock()
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return nil, nil, err
-	}
-	return m, lock, nil
+	return left
 }

@@ -63,28 +63,27 @@ func TestFind(t *testing.T) {
 // The scanner of global flags is written by hand; it must know what the
 // grammar knows, and read the same values.
 func TestGlobalFlagsAgreeWithTheGrammar(t *testing.T) {
-	g := grammar{Cmd: new(versionCmd)}
-	parser, err := newParser(&versionEntry, &g)
+	g, err := newGrammar(new(Globals), new(versionCmd))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(parser.Model.Flags); n != reflect.TypeFor[Globals]().NumField() {
+	if n := len(g.flags); n != reflect.TypeFor[Globals]().NumField() {
 		t.Fatalf("%d global flags, %d fields", n, reflect.TypeFor[Globals]().NumField())
 	}
-	for _, f := range parser.Model.Flags {
+	for _, f := range g.flags {
 		want := 2
-		if f.IsBool() {
+		if f.isBool() {
 			want = 1
 		}
-		names := []string{"--" + f.Name}
-		if f.Short != 0 {
-			names = append(names, "-"+string(f.Short))
+		names := []string{"--" + f.name}
+		if f.short != 0 {
+			names = append(names, "-"+string(f.short))
 		}
 		for _, name := range names {
 			if got := globalFlag("", name); got != want {
 				t.Errorf("globalFlag(%s) = %d, want %d", name, got, want)
 			}
-			if f.Name == "help" {
+			if f.name == "help" {
 				continue
 			}
 			args := []string{name}
@@ -106,8 +105,8 @@ func TestGlobalFlagsAgreeWithTheGrammar(t *testing.T) {
 				t.Errorf("%q: scanned %+v, parsed %+v", args, scanned, e.Globals)
 			}
 		}
-		if got := globalFlag("", "--"+f.Name+"=x"); got != 1 {
-			t.Errorf("globalFlag(--%s=x) = %d", f.Name, got)
+		if got := globalFlag("", "--"+f.name+"=x"); got != 1 {
+			t.Errorf("globalFlag(--%s=x) = %d", f.name, got)
 		}
 	}
 }
@@ -125,36 +124,37 @@ func TestIsText(t *testing.T) {
 	}
 }
 
-func TestLiteralsAreRestored(t *testing.T) {
-	args := []string{"- literal0000 x", "--text=a\xff", "plain", "literal", "literall0001", "\xfe"}
-	l := literals{argv: args}
-	hidden, err := l.hide(args)
+// Arguments are taken as they are, whatever bytes they hold; flags may stand
+// among them.
+func TestDecodeKeepsBytes(t *testing.T) {
+	var c frameEchoCmd
+	g, err := newGrammar(new(Globals), &c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, h := range hidden {
-		if !utf8.ValidString(h) || strings.Contains(h, " ") {
-			t.Errorf("argument %d is not hidden: %q", i, h)
+	args := []string{"a\xff", "--text=b\xfe", "- a list", "--tag", "-x y", "\xfd", "-j", "4", "-", "--ids", "t_\xfc,t_2", ""}
+	if err := g.decode(args, []string{"--on", "-- x"}); err != nil {
+		t.Fatal(err)
+	}
+	if c.Text != "b\xfe" || c.Max != 4 || c.On || !slices.Equal(c.Tag, []string{"-x y"}) || !slices.Equal(c.IDs, []string{"t_\xfc", "t_2"}) ||
+		!slices.Equal(c.Words, []string{"a\xff", "- a list", "\xfd", "-", "", "--on", "-- x"}) {
+		t.Errorf("decoded %+v", c)
+	}
+}
+
+func TestGrammarRefusesWhatItCannotDecode(t *testing.T) {
+	for name, s := range map[string]any{
+		"a type": &struct{ When float64 }{},
+		"a name twice": &struct {
+			Other string `name:"json"`
+		}{},
+		"a short name twice": &struct {
+			Other bool `short:"q"`
+		}{},
+	} {
+		if _, err := newGrammar(new(Globals), s); err == nil {
+			t.Errorf("%s: no error", name)
 		}
-		if got := l.restore(h); got != args[i] {
-			t.Errorf("argument %d: %q became %q", i, args[i], got)
-		}
-	}
-	v := struct {
-		S  string
-		P  *string
-		L  []string
-		In any
-	}{hidden[0], &hidden[1], []string{hidden[5], "plain"}, &struct{ T string }{hidden[1]}}
-	l.restoreIn(reflect.ValueOf(&v))
-	if v.S != args[0] || *v.P != args[1] || !slices.Equal(v.L, []string{args[5], "plain"}) || v.In.(*struct{ T string }).T != args[1] {
-		t.Errorf("restored to %+v", v)
-	}
-	if _, err := l.hide([]string{"-d\xff"}); err == nil {
-		t.Error("a short flag with bytes that are not UTF-8 is accepted")
-	}
-	if same, _ := l.hide([]string{"a", "b"}); !slices.Equal(same, []string{"a", "b"}) {
-		t.Errorf("nothing to hide, and got %q", same)
 	}
 }
 

@@ -70,7 +70,7 @@ func (c *claimCmd) Run(ctx context.Context, e *Env) error {
 		ID: taskIDArg(c.ID), Worker: id.Name, SpawnID: id.SpawnID, Agent: id.Agent, Lease: lease, Max: c.Max, Role: c.Role, Tags: c.Tag,
 	}
 	view, err := c.claim(ctx, e, t, b, r)
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed6990a682/teams/internal/demo"
 	"github.com/seed6990a682/teams/internal/errs"
@@ -18,6 +22,8 @@ var demoEntry = Entry{
 	Summary:  "Show a leader and three workers at work, in a directory of its own",
 	Examples: []string{"teams demo", "teams demo --keep"},
 	New:      func() Command { return new(demoCmd) },
+	// A second signal must not cut the cleaning up short.
+	OwnSignals: true,
 }
 
 type demoCmd struct {
@@ -35,6 +41,8 @@ func (c *demoCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return errs.New(errs.Failure, "the program does not know where it is: %w", err)
 	}
+	ctx, stop := demoSignals(ctx, e)
+	defer stop()
 	o := demo.Options{Program: program, Keep: c.Keep, Environ: os.Environ()}
 	if !e.JSON && !e.Quiet {
 		o.Say = e.demoLine
@@ -46,6 +54,29 @@ func (c *demoCmd) Run(ctx context.Context, e *Env) error {
 	}
 	e.Result(r, text)
 	return nil
+}
+
+// demoSignals makes SIGINT, SIGTERM and SIGHUP end the demo. They do so once:
+// its way out is short, and nobody else would clean up.
+func demoSignals(ctx context.Context, e *Env) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	e.Go(func() {
+		select {
+		case sig := <-ch:
+			name := sig.String()
+			if s, ok := sig.(syscall.Signal); ok {
+				name = unix.SignalName(s)
+			}
+			cancel(errs.New(errs.Interrupted, "interrupted by %s", name))
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		signal.Stop(ch)
+		cancel(nil)
+	}
 }
 
 // demoLine prints one line of the story.

@@ -50,7 +50,7 @@ func (c *gcCmd) Run(ctx context.Context, e *Env) error {
 		if err != nil {
 			return err
 		}
-		e.warnProblems(b.Problems())
+		e.after(ctx, b)
 		data.Archived = append(data.Archived, r.Archived...)
 		data.Removed = append(data.Removed, r.Removed...)
 	}

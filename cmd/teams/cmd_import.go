@@ -42,7 +42,7 @@ func (c *importCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	e.Result(r, func(w *render.Writer) {
 		if e.Quiet {
 			for _, id := range r.Imported {

@@ -45,7 +45,7 @@ func (c *releaseCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	e.taskResult(view, "released")
 	return nil
 }

@@ -31,7 +31,7 @@ func (c *renewCmd) Run(ctx context.Context, e *Env) error {
 	if _, err := b.Renew(ctx, taskIDArg(c.ID), id.Name, id.SpawnID, c.Lease.Std()); err != nil {
 		return err
 	}
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	t, err := b.Show(taskIDArg(c.ID))
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func (c *taskAddCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	e.taskResult(list[0], "added")
 	return nil
 }
@@ -131,7 +131,7 @@ func (c *taskAddCmd) batch(ctx context.Context, e *Env, b *fsboard.Board) error 
 	if err != nil {
 		return err
 	}
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	e.Result(listData(list, len(list)), func(w *render.Writer) { e.writeIDsOr(w, list, writeTaskList) })
 	return nil
 }

@@ -35,7 +35,7 @@ func (c *taskCancelCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	if !c.Cascade {
 		for _, t := range list {
 			if t.ID == id {
@@ -47,11 +47,11 @@ func (c *taskCancelCmd) Run(ctx context.Context, e *Env) error {
 	e.Result(struct {
 		Task  *fsboard.TaskView   `json:"task"`
 		Tasks []*fsboard.TaskView `json:"tasks"`
-	}{pick(list, id), list}, func(w *render.Writer) { e.writeIDsOr(w, list, writeTaskList) })
+	}{findTask(list, id), list}, func(w *render.Writer) { e.writeIDsOr(w, list, writeTaskList) })
 	return nil
 }
 
-func pick(list []*fsboard.TaskView, id string) *fsboard.TaskView {
+func findTask(list []*fsboard.TaskView, id string) *fsboard.TaskView {
 	for _, t := range list {
 		if t.ID == id {
 			return t

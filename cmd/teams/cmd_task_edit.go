@@ -64,7 +64,7 @@ func (c *taskEditCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	e.taskResult(t, "edited")
 	return nil
 }

@@ -23,7 +23,7 @@ func (c *taskReopenCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	e.warnProblems(b.Problems())
+	e.after(ctx, b)
 	e.taskResult(t, "reopened")
 	return nil
 }

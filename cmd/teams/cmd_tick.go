@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
@@ -44,8 +45,12 @@ func (c *tickCmd) Run(ctx context.Context, e *Env) error {
 	if _, err := t.Leader(); err != nil {
 		return err
 	}
+	stale, err := e.durationSetting("TEAMS_STALE_WAIT", 5*time.Minute)
+	if err != nil {
+		return err
+	}
 	live := e.Live("deciding submissions")
-	r, err := t.Tick(ctx, b, team.TickOptions{Gates: c.Gates})
+	r, err := t.Tick(ctx, b, team.TickOptions{Gates: c.Gates, StaleWait: stale})
 	live.Done()
 	if err != nil && len(r.Done)+len(r.Problems) == 0 {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
 )
 
 // Env is what a command gets beside its own flags: the global flags, the
@@ -25,6 +26,8 @@ type Env struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	exit           func(int) // ends the process when nothing else does
+
+	opened *team.Team // the team that the verb works on
 
 	ctx       context.Context
 	cancel    context.CancelCauseFunc

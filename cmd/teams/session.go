@@ -39,7 +39,18 @@ func (e *Env) openWith(o team.BoardOptions) (*team.Team, *fsboard.Board, error) 
 	}
 	o.LockTimeout = e.LockWait()
 	b, err := t.Board(o)
+	e.opened = t
 	return t, b, err
+}
+
+// after ends a verb that folded: it tells of files that spoil only themselves,
+// and publishes the notices that the board's events owe. A notice that cannot
+// be published now is published by the next such verb.
+func (e *Env) after(ctx context.Context, b *fsboard.Board) {
+	e.warnProblems(b.Problems())
+	if _, err := e.opened.PublishNotices(ctx, b); err != nil && ctx.Err() == nil {
+		e.Warnf("notices: %v", err)
+	}
 }
 
 // openAsLeader is open for the verbs that only the leader may use.

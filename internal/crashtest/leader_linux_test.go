@@ -15,30 +15,21 @@ func scenarios() []scenario {
 	return slices.Concat(addScenarios(), workerScenarios(), tickScenarios(), changeScenarios(), teamScenarios())
 }
 
-func scenarioOf(name string) *scenario {
-	for _, sc := range scenarios() {
-		if sc.name == name {
-			return &sc
-		}
-	}
-	panic("no scenario " + name)
-}
-
 func addScenarios() []scenario {
 	return []scenario{
 		{
 			name: "task add", quick: true, args: []string{"task", "add", "one more", "--key", "k1"}, touched: []string{"t_7"},
 			stage: keyed("k1"),
-			next: func(w *world, _ string, _ bool) {
-				w.again(scenarioOf("task add"))
+			next: func(w *world, sc *scenario, _ string, _ bool) {
+				w.again(sc)
 				w.works("bob", "t_7")
 			},
 		},
 		{ // in a root where nothing is
 			name: "first task add", quick: true, empty: true, args: []string{"task", "add", "first", "--key", "k1"}, touched: []string{"t_1"},
 			stage: keyed("k1"),
-			next: func(w *world, _ string, _ bool) {
-				w.again(scenarioOf("first task add"))
+			next: func(w *world, sc *scenario, _ string, _ bool) {
+				w.again(sc)
 				w.works("bob", "t_1")
 			},
 		},
@@ -48,14 +39,14 @@ func addScenarios() []scenario {
 				w.file("batch.jsonl", `{"subject":"a","key":"a"}`+"\n"+`{"subject":"b","key":"b","dependsOn":["a"]}`+"\n"+`{"subject":"c","key":"c","dependsOn":["b"]}`+"\n")
 			},
 			stage: keyed("a", "b", "c"),
-			next:  func(w *world, _ string, _ bool) { w.again(scenarioOf("task add, batch")) },
+			next:  func(w *world, sc *scenario, _ string, _ bool) { w.again(sc) },
 		},
 		{ // brings t_1 back from the archive
 			name: "task add, archived dependency", args: []string{"task", "add", "on it", "--depends-on", "t_1", "--key", "k1"}, touched: []string{"t_7"},
 			prepare: archive,
 			stage:   keyed("k1"),
-			next: func(w *world, _ string, _ bool) {
-				w.again(scenarioOf("task add, archived dependency"))
+			next: func(w *world, sc *scenario, _ string, _ bool) {
+				w.again(sc)
 				w.works("bob", "t_7")
 			},
 		},
@@ -65,9 +56,6 @@ func addScenarios() []scenario {
 func archive(w *world) { w.ok("", "gc", "--tasks", "--older-than", "1ms") }
 
 func tickScenarios() []scenario {
-	tick := func(name string) func(w *world, stage string, odd bool) {
-		return func(w *world, _ string, odd bool) { w.again(scenarioOf(name)) }
-	}
 	return []scenario{
 		{ // a claim that nobody folded yet; it was told, so it must stay
 			name: "tick, claim", quick: true, args: []string{"tick"}, touched: []string{"t_7"},
@@ -82,11 +70,11 @@ func tickScenarios() []scenario {
 				}
 				return "t_7 is " + stored(s.tasks["t_7"])
 			},
-			next: func(w *world, _ string, odd bool) {
+			next: func(w *world, sc *scenario, _ string, odd bool) {
 				if odd {
 					w.must("bob", []int{4, 5}, "claim", "t_7")
 				}
-				w.again(scenarioOf("tick, claim"))
+				w.again(sc)
 				w.must("dev1", nil, "submit", "t_7")
 			},
 		},
@@ -99,9 +87,9 @@ func tickScenarios() []scenario {
 				w.ok("dora", "claim", "t_3")
 			},
 			stage: given("t_3", "dora"),
-			next: func(w *world, _ string, odd bool) {
+			next: func(w *world, sc *scenario, _ string, odd bool) {
 				if !odd { // a claim by name finds the dead holder, too
-					w.again(scenarioOf("tick, dead holder"))
+					w.again(sc)
 				}
 				w.works("bob", "t_3")
 			},
@@ -127,7 +115,7 @@ func tickScenarios() []scenario {
 				}
 				return halfway
 			},
-			next: tick("tick, submissions"),
+			next: func(w *world, sc *scenario, _ string, _ bool) { w.again(sc) },
 		},
 	}
 }
@@ -136,14 +124,14 @@ func tickScenarios() []scenario {
 // may be about to claim.
 func changeScenarios() []scenario {
 	// raced lets bob claim the task first, or last.
-	raced := func(name, id string, codes ...int) func(w *world, stage string, odd bool) {
-		return func(w *world, stage string, odd bool) {
+	raced := func(id string, codes ...int) func(w *world, sc *scenario, stage string, odd bool) {
+		return func(w *world, sc *scenario, stage string, odd bool) {
 			if odd { // what the killed leader left is in nobody's way
 				w.must("bob", nil, "claim", id)
-				w.must("", append(codes, 0), scenarioOf(name).args...)
+				w.must("", append(codes, 0), sc.args...)
 				return
 			}
-			w.again(scenarioOf(name), codes...)
+			w.again(sc, codes...)
 			w.works("bob", id)
 		}
 	}
@@ -162,7 +150,7 @@ func changeScenarios() []scenario {
 		{
 			name: "task edit", args: []string{"task", "edit", "t_3", "--subject", "renamed", "--priority", "0"}, touched: []string{"t_3"},
 			stage: subject("t_3", "free", "renamed"),
-			next:  raced("task edit", "t_3"),
+			next:  raced("t_3"),
 		},
 		{
 			name: "task cancel", args: []string{"task", "cancel", "t_3"}, touched: []string{"t_3"},
@@ -175,12 +163,12 @@ func changeScenarios() []scenario {
 				}
 				return stored(s.tasks["t_3"])
 			},
-			next: func(w *world, stage string, odd bool) {
+			next: func(w *world, sc *scenario, stage string, odd bool) {
 				if odd && stage == untouched {
 					w.works("bob", "t_3")
 					return
 				}
-				w.again(scenarioOf("task cancel"), 4)
+				w.again(sc, 4)
 				w.must("bob", []int{4}, "claim", "t_3")
 			},
 		},
@@ -195,12 +183,12 @@ func changeScenarios() []scenario {
 				}
 				return stored(s.tasks["t_2"]) + stored(s.tasks["t_5"])
 			},
-			next: func(w *world, stage string, odd bool) {
+			next: func(w *world, sc *scenario, stage string, odd bool) {
 				if odd && stage == untouched {
 					w.must("ann", nil, "submit", "t_2")
 					return
 				}
-				w.again(scenarioOf("task cancel, held"), 4)
+				w.again(sc, 4)
 				w.must("ann", []int{4}, "submit", "t_2")
 			},
 		},
@@ -215,9 +203,9 @@ func changeScenarios() []scenario {
 				}
 				return stored(s.tasks["t_6"])
 			},
-			next: func(w *world, stage string, odd bool) {
+			next: func(w *world, sc *scenario, stage string, odd bool) {
 				if !odd || stage == untouched {
-					w.again(scenarioOf("task reopen"), 4)
+					w.again(sc, 4)
 				}
 				w.works("bob", "t_6")
 			},
@@ -242,9 +230,9 @@ func changeScenarios() []scenario {
 				}
 				return fmt.Sprintf("%d tasks are archived", n)
 			},
-			next: func(w *world, _ string, odd bool) {
+			next: func(w *world, sc *scenario, _ string, odd bool) {
 				if !odd {
-					w.again(scenarioOf("gc"))
+					w.again(sc)
 				}
 				w.must("", nil, "task", "show", "t_1")
 				w.must("", nil, "task", "reopen", "t_6")
@@ -261,7 +249,7 @@ func changeScenarios() []scenario {
 				}
 				return a
 			},
-			next: raced("import", "t_3"),
+			next: raced("t_3"),
 		},
 	}
 }
@@ -307,8 +295,8 @@ func teamScenarios() []scenario {
 				}
 				return untouched
 			},
-			next: func(w *world, _ string, odd bool) {
-				w.again(scenarioOf("join"), 4)
+			next: func(w *world, sc *scenario, _ string, odd bool) {
+				w.again(sc, 4)
 				w.must("", nil, "join", "zoe", "--pid", self(), "--takeover")
 			},
 		},
@@ -326,11 +314,11 @@ func teamScenarios() []scenario {
 				}
 				return untouched
 			},
-			next: func(w *world, stage string, odd bool) {
+			next: func(w *world, sc *scenario, stage string, odd bool) {
 				if odd && stage == halfway {
 					w.must("", nil, "tick")
 				} else {
-					w.again(scenarioOf("join, takeover"))
+					w.again(sc)
 				}
 				if stage == untouched && odd {
 					return
@@ -352,11 +340,11 @@ func teamScenarios() []scenario {
 				}
 				return untouched
 			},
-			next: func(w *world, stage string, odd bool) {
+			next: func(w *world, sc *scenario, stage string, odd bool) {
 				if odd && stage == halfway {
 					w.must("", nil, "tick")
 				} else {
-					w.again(scenarioOf("leave"))
+					w.again(sc)
 				}
 				w.works("bob", "t_2")
 			},

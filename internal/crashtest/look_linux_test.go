@@ -242,3 +242,66 @@ func (w *world) age() error {
 	}
 	return nil
 }
+
+// survived checks what is there right after a command that was killed, failed,
+// or came through: all that was there before, and what the command told. It
+// returns the stage of the command.
+func (w *world) survived(sc *scenario, before *sight, told bool) string {
+	w.t.Helper()
+	s, err := look(w.place())
+	if err != nil {
+		w.t.Errorf("after it: %v", err)
+		return ""
+	}
+	w.report(s.errors(), s.lost(before, sc.touched), s.broken(), w.whole())
+	stage := sc.stage(s)
+	switch {
+	case told && stage != happened:
+		w.t.Errorf("it told of its success, and the stage is %q", stage)
+	case stage != untouched && stage != halfway && stage != happened:
+		w.t.Errorf("nothing whole: %s", stage)
+	}
+	return stage
+}
+
+// settled checks that nothing is left of a command and of what came after it:
+// doctor --fix finds nothing any more, also not once the temporary files are
+// old, and history is sound.
+func (w *world) settled() {
+	w.t.Helper()
+	if err := w.age(); err != nil {
+		w.t.Error(err)
+	}
+	w.must("", nil, "doctor", "--fix")
+	s, err := look(w.place())
+	if err != nil {
+		w.t.Errorf("in the end: %v", err)
+		return
+	}
+	for _, f := range s.findings {
+		w.t.Errorf("doctor --fix leaves %s %s %s: %s", f.Severity, f.Code, f.Path, f.Message)
+	}
+	if temps := w.temps(); len(temps) > 0 {
+		w.t.Errorf("doctor --fix leaves %q", temps)
+	}
+	w.report(s.broken(), w.whole())
+}
+
+func (w *world) report(lists ...[]string) {
+	w.t.Helper()
+	for _, problem := range slices.Concat(lists...) {
+		w.t.Error(problem)
+	}
+}
+
+// keep saves the state for a look by hand.
+func (w *world) keep() string {
+	dir, err := os.MkdirTemp("", "crashtest-kept")
+	if err == nil {
+		err = copyTree(w.root, filepath.Join(dir, "root"))
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return dir
+}

@@ -32,7 +32,7 @@ type scenario struct {
 	stage func(s *sight) string
 	// next runs the commands that come after one that was killed or failed at a
 	// stage. odd alternates, for two orders of them.
-	next func(w *world, stage string, odd bool)
+	next func(w *world, sc *scenario, stage string, odd bool)
 }
 
 // base makes the session that most scenarios begin with:

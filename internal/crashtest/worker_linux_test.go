@@ -13,12 +13,12 @@ func workerScenarios() []scenario {
 		{
 			name: "release", as: "ann", args: []string{"release", "t_2"}, touched: []string{"t_2"},
 			stage: given("t_2", "ann"),
-			next: func(w *world, stage string, odd bool) {
+			next: func(w *world, sc *scenario, stage string, odd bool) {
 				if odd && stage == happened {
 					w.works("bob", "t_2")
 					return
 				}
-				w.again(scenarioOf("release"), 4)
+				w.again(sc, 4)
 				w.works("bob", "t_2")
 			},
 		},
@@ -37,9 +37,9 @@ func workerScenarios() []scenario {
 				}
 				return stored(s.tasks["t_3"])
 			},
-			next: func(w *world, _ string, odd bool) {
+			next: func(w *world, sc *scenario, _ string, odd bool) {
 				if !odd {
-					w.again(scenarioOf("renew"))
+					w.again(sc)
 				}
 				w.must("cy", nil, "submit", "t_3")
 			},
@@ -81,39 +81,39 @@ func claimScenarios() []scenario {
 		{
 			name: "claim", quick: true, as: "cy", args: []string{"claim", "t_3"}, touched: []string{"t_3"},
 			stage: claimed("t_3", "cy"),
-			next: func(w *world, _ string, odd bool) {
-				rival(w, scenarioOf("claim"), "t_3", odd)
+			next: func(w *world, sc *scenario, _ string, odd bool) {
+				rival(w, sc, "t_3", odd)
 			},
 		},
 		{ // by somebody who is not a teammate yet
 			name: "claim next", quick: true, as: "eve", args: []string{"claim"}, touched: []string{"t_3", "eve"},
 			stage: claimed("t_3", "eve"),
-			next: func(w *world, _ string, odd bool) {
-				rival(w, scenarioOf("claim next"), "t_3", odd)
+			next: func(w *world, sc *scenario, _ string, odd bool) {
+				rival(w, sc, "t_3", odd)
 			},
 		},
 	}
 }
 
 func submitScenarios() []scenario {
-	again := func(name, id string, codes ...int) func(w *world, stage string, odd bool) {
-		return func(w *world, stage string, odd bool) {
+	again := func(codes ...int) func(w *world, sc *scenario, stage string, odd bool) {
+		return func(w *world, sc *scenario, stage string, odd bool) {
 			if odd { // a tick decides what was handed in
 				w.must("", nil, "tick")
 				if stage == halfway {
-					w.reached(scenarioOf(name))
+					w.reached(sc)
 				}
 			}
-			w.again(scenarioOf(name), codes...)
-			w.again(scenarioOf(name), codes...) // the same answer once more
+			w.again(sc, codes...)
+			w.again(sc, codes...) // the same answer once more
 		}
 	}
 	return []scenario{
 		{
 			name: "submit", quick: true, as: "ann", args: []string{"submit", "t_2", "--result", "r-two"}, touched: []string{"t_2"},
 			stage: completed("t_2", "r-two"),
-			next: func(w *world, stage string, odd bool) {
-				again("submit", "t_2")(w, stage, odd)
+			next: func(w *world, sc *scenario, stage string, odd bool) {
+				again()(w, sc, stage, odd)
 				w.works("bob", "t_5") // what waited for it
 			},
 		},
@@ -121,7 +121,7 @@ func submitScenarios() []scenario {
 			name: "submit, gate", quick: true, threads: true, as: "cy", args: []string{"submit", "t_4", "--result", "r-four"}, touched: []string{"t_4"},
 			prepare: func(w *world) { w.ok("cy", "claim", "t_4") },
 			stage:   completed("t_4", "r-four"),
-			next:    again("submit, gate", "t_4"),
+			next:    again(),
 		},
 		{
 			name: "submit failed", quick: true, as: "ann", args: []string{"submit", "t_2", "--failed", "--result", "broken"}, touched: []string{"t_2"},
@@ -136,7 +136,7 @@ func submitScenarios() []scenario {
 				}
 				return stored(s.tasks["t_2"])
 			},
-			next: again("submit failed", "t_2"),
+			next: again(),
 		},
 		{
 			name: "submit, no wait", as: "ann", args: []string{"submit", "t_2", "--result", "r-two", "--no-wait"}, touched: []string{"t_2"},
@@ -149,7 +149,7 @@ func submitScenarios() []scenario {
 				}
 				return stored(s.tasks["t_2"])
 			},
-			next: again("submit, no wait", "t_2"),
+			next: again(),
 		},
 		{
 			name: "submit, gate fails", threads: true, as: "cy", args: []string{"submit", "t_7"}, code: 1, touched: []string{"t_7"},
@@ -169,7 +169,7 @@ func submitScenarios() []scenario {
 				}
 				return stored(t)
 			},
-			next: func(w *world, _ string, _ bool) { w.again(scenarioOf("submit, gate fails")) },
+			next: func(w *world, sc *scenario, _ string, _ bool) { w.again(sc) },
 		},
 	}
 }

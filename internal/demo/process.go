@@ -141,6 +141,9 @@ func (proc *process) wait() {
 	proc.step.ExitCode = proc.cmd.ProcessState.ExitCode()
 	if st, ok := proc.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && st.Signaled() {
 		proc.step.Signal, proc.step.ExitCode = st.Signal().String(), 128+int(st.Signal())
+		_ = p.tell(Output, "("+proc.step.Signal+")")
+	} else if proc.step.ExitCode != 0 {
+		_ = p.tell(Output, fmt.Sprintf("(exit status %d)", proc.step.ExitCode))
 	}
 	p.mu.Unlock()
 	close(proc.done)

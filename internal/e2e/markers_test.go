@@ -24,9 +24,15 @@ func marker(id, worker, spawn string, more ...any) string {
 // spawn is the present spawn id of a teammate.
 func (s *site) spawn(name string) string {
 	s.t.Helper()
+	return spawnIn(s.t, s.team(name, "teammate.json"))
+}
+
+// spawnIn reads the spawn id of a teammate's record.
+func spawnIn(t *testing.T, path string) string {
+	t.Helper()
 	var tm struct{ SpawnID string }
-	if err := json.Unmarshal([]byte(read(s.t, s.team(name, "teammate.json"))), &tm); err != nil || tm.SpawnID == "" {
-		s.t.Fatal(name, err)
+	if err := json.Unmarshal([]byte(read(t, path)), &tm); err != nil || tm.SpawnID == "" {
+		t.Fatal(path, err)
 	}
 	return tm.SpawnID
 }

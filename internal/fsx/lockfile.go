@@ -81,6 +81,9 @@ func moveByLook(src, dst string) error {
 	switch err := lstat(dst, &to); err {
 	case unix.ENOENT:
 	case nil:
+		if err := lstat(src, &from); err != nil {
+			return pathErr("move", src, err) // somebody else has just moved it there
+		}
 		return pathErr("move", dst, unix.EEXIST)
 	default:
 		return pathErr("move", dst, err)

@@ -45,6 +45,7 @@ func (t *Team) Check() ([]fsboard.Finding, error) {
 		}
 		add(code, fsboard.SeverityError, p.Path, false, "%v", p.Err)
 	}
+	out = append(out, t.checkMail()...)
 	for _, path := range t.openModes() {
 		add("open_mode", fsboard.SeverityWarning, path, true, "others may look into it")
 	}
@@ -66,7 +67,8 @@ func (t *Team) openModes() []string {
 	return out
 }
 
-// Fix takes away the access of others. It changes nothing else.
+// Fix takes away the access of others and removes temporary files that crashes
+// left. It changes nothing else.
 func (t *Team) Fix(context.Context) error {
 	if err := t.checkDirs("teammate", t.Session); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +76,7 @@ func (t *Team) Fix(context.Context) error {
 		}
 		return err
 	}
-	var problems []error
+	problems := []error{t.fixMail()}
 	for _, path := range t.openModes() {
 		info, err := os.Lstat(path)
 		if err != nil || info.Mode()&fs.ModeSymlink != 0 {

@@ -218,15 +218,17 @@ func (t *Team) sendOne(ctx context.Context, r *SendRequest, to *recipient, paren
 			m.ExpectsReply = at.Add(r.Deadline).Format(sentLayout)
 		}
 	}
-	if to.name == LeaderName {
-		return t.report(m)
-	}
-	if to.hold {
+	var s Sent
+	switch {
+	case to.name == LeaderName:
+		s, err = t.report(m)
+	case to.hold:
 		m.Hold = "true"
-	} else {
+		s, err = t.deliver(m, to)
+	default:
 		m.ToSpawn = to.life.SpawnID
+		s, err = t.deliver(m, to)
 	}
-	s, err := t.deliver(m, to)
 	if err != nil || s.Repeated {
 		return s, err
 	}
@@ -283,8 +285,7 @@ func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
 		WithHint("send it again, with --hold to keep it for the successor")
 }
 
-// report puts a teammate's report into its outbox, or a message of somebody
-// without a name of its own straight into the leader's mailbox.
+// report puts a teammate's report into its outbox.
 func (t *Team) report(m *inbox.Message) (Sent, error) {
 	m.Kind = inbox.KindReport
 	s := Sent{Message: m, Delivery: DeliveryOutbox}

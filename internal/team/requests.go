@@ -146,6 +146,11 @@ func (t *Team) AwaitReply(ctx context.Context, r Request, poll time.Duration) (*
 			tm, err := t.Read(r.To)
 			stopped = err == nil && (tm.SpawnID != r.ToSpawn || t.Liveness(tm) == fsx.Dead)
 		}
+		if r.From == LeaderName {
+			if _, _, err := t.DrainReports(ctx); err != nil {
+				return nil, err
+			}
+		}
 		m, err := t.replyTo(r)
 		if err != nil {
 			return nil, err

@@ -35,7 +35,11 @@ type Team struct {
 var _ fsboard.Roster = (*Team)(nil)
 
 // Open returns the team of a place. It touches nothing.
-func Open(p Place) *Team { return &Team{Place: p} }
+func Open(p Place) *Team {
+	t := &Team{Place: p}
+	t.Drain = t.drainLife
+	return t
+}
 
 // HarnessLive says whether a harness of the session runs now. A lock that
 // cannot be tested counts as free, so that nobody waits for a harness that may

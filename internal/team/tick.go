@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/internal/errs"
@@ -28,19 +29,23 @@ type TickReport struct {
 
 // TickOptions say how a tick works.
 type TickOptions struct {
-	Gates int // how many gates run beside each other; 0: the number of cores
+	Gates     int           // how many gates run beside each other; 0: the number of cores
+	StaleWait time.Duration // age of an open request before its sender is told; 0: never
 }
 
 // The steps of a tick, in their order.
 const (
-	stepFold    = "fold"    // claims, and what is dead or over
-	stepDecide  = "decide"  // submissions
-	stepRelease = "release" // what a decision made releasable
+	stepDrain    = "drain"    // reports
+	stepFold     = "fold"     // claims, and what is dead or over
+	stepNotices  = "notices"  // what board events owe
+	stepRequests = "requests" // those that wait for a reply
+	stepDecide   = "decide"   // submissions
+	stepRelease  = "release"  // what a decision made releasable
 )
 
-// Tick is one pass of the harness over the board: it folds claims, releases
-// those of the dead and the expired, and decides submissions, their gates
-// beside each other. Each step is on its own: a problem of one is reported and
+// Tick is one pass of the harness: it drains outboxes, folds claims, releases
+// those of the dead and the expired, publishes notices, reminds of requests,
+// and decides submissions, their gates beside each other. Each step is on its own: a problem of one is reported and
 // the rest still runs. Ticks may overlap; each skips what another holds. With a
 // live harness it does nothing. A session without state is no_session.
 func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickReport, error) {
@@ -57,19 +62,56 @@ func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickR
 		r.Harness = true
 		return r, nil
 	}
+	t.tickMail(ctx, &r)
 	look, err := b.Look()
 	if err != nil {
+		r.problem(stepFold, err)
 		return r, err
 	}
 	if look.Fold {
 		r.fold(ctx, b, stepFold)
 	}
+	t.tickNotices(ctx, b, &r)
+	done, problems := t.remind(ctx, o.StaleWait)
+	r.add(stepRequests, done, problems)
 	if len(look.Submissions) > 0 && r.decide(ctx, b, look.Submissions, o.Gates) {
 		if look, err := b.Look(); err == nil && look.Fold {
 			r.fold(ctx, b, stepRelease)
 		}
+		t.tickNotices(ctx, b, &r)
 	}
 	return r, ctx.Err()
+}
+
+// tickMail drains the outboxes, and finishes ends of lives that a crash left
+// unfinished.
+func (t *Team) tickMail(ctx context.Context, r *TickReport) {
+	done, problems, err := t.DrainReports(ctx)
+	r.add(stepDrain, done, append(problems, err))
+	all, _, err := t.List()
+	r.problem(stepDrain, err)
+	for _, tm := range all {
+		if !tm.Drained {
+			r.problem(stepDrain, t.finishDrain(ctx, tm))
+		}
+	}
+}
+
+// tickNotices publishes what the board's events owe.
+func (t *Team) tickNotices(ctx context.Context, b *fsboard.Board, r *TickReport) {
+	n, err := t.PublishNotices(ctx, b)
+	r.problem(stepNotices, err)
+	if n > 0 {
+		r.Done = append(r.Done, Done{stepNotices, "published", "", fmt.Sprintf("%d notices published", n)})
+	}
+}
+
+// add takes over what a step did and what went wrong in it.
+func (r *TickReport) add(step string, done []Done, problems []error) {
+	r.Done = append(r.Done, done...)
+	for _, err := range problems {
+		r.problem(step, err)
+	}
 }
 
 // fold folds with sweep, and reports what came of it.

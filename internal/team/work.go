@@ -148,6 +148,9 @@ func (w *worker) loop(ctx context.Context) error {
 			if err := w.do(ctx, task); err != nil {
 				return err
 			}
+			if _, err := w.t.PublishNotices(ctx, w.b); err != nil && ctx.Err() == nil {
+				return err
+			}
 			if w.r.Once {
 				return nil
 			}

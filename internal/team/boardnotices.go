@@ -1,0 +1,171 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// published is notices.json: the board revision up to which the notices that
+// its events owe are published.
+type published struct {
+	Revision int64 `json:"revision"`
+}
+
+func (p Place) noticesFile() string { return filepath.Join(p.TeamDir(), "notices.json") }
+func (p Place) noticesLock() string { return filepath.Join(p.TeamDir(), "notices.lock") }
+
+// PublishNotices publishes what the events of the board owe and nobody has
+// published yet. Every verb that folds calls it, and every tick; a process that
+// dies in between leaves the rest to the next. It returns how many it told.
+func (t *Team) PublishNotices(ctx context.Context, b *fsboard.Board) (int, error) {
+	owed, _, err := b.NoticeRevision()
+	if err != nil || owed == 0 {
+		return 0, err
+	}
+	if done, err := t.publishedRevision(); err != nil || done >= owed {
+		return 0, err
+	}
+	if _, err := t.EnsureSession(); err != nil {
+		return 0, err
+	}
+	lock, free, err := fsx.TryAcquire(t.noticesLock())
+	if err != nil || !free {
+		return 0, err // somebody else is at it
+	}
+	defer lock.Unlock()
+	done, err := t.publishedRevision()
+	if err != nil {
+		return 0, err
+	}
+	_, revision, err := b.NoticeRevision()
+	if err != nil {
+		return 0, err
+	}
+	events, _, err := b.History(fsboard.HistoryFilter{After: done})
+	if err != nil {
+		return 0, err
+	}
+	told := 0
+	for i := range events {
+		e := &events[i]
+		if e.Rev > revision {
+			break
+		}
+		for _, n := range e.Notices {
+			ok, err := t.publishNotice(e, n)
+			if err != nil {
+				return told, err
+			}
+			if ok {
+				told++
+			}
+		}
+	}
+	data, err := json.Marshal(published{revision})
+	if err != nil {
+		return told, err
+	}
+	return told, fsx.Replace(t.noticesFile(), append(data, '\n'))
+}
+
+// publishedRevision reads notices.json; 0 when there is none.
+func (t *Team) publishedRevision() (int64, error) {
+	data, err := fsx.ReadFile(t.noticesFile(), 4<<10)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var p published
+	if err := json.Unmarshal(data, &p); err != nil {
+		return 0, corrupt(t.noticesFile(), "is no record of published notices", err)
+	}
+	return p.Revision, nil
+}
+
+// publishNotice publishes one notice unless it is there already. The caller
+// holds the lock on notices. Whoever has no mailbox, or another life by now,
+// is not told.
+func (t *Team) publishNotice(e *fsboard.Event, n fsboard.Notice) (bool, error) {
+	if n.To != LeaderName {
+		tm, err := t.Read(n.To)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if n.SpawnID != "" && tm.SpawnID != n.SpawnID || tm.Status == StatusStopped {
+			return false, nil
+		}
+	}
+	box := t.Box(n.To)
+	there, _, err := box.Has(n.ID)
+	if err != nil || there {
+		return false, err
+	}
+	m := &inbox.Message{Body: []byte(noticeBody(e, n))}
+	m.ID, m.From, m.To, m.Kind, m.Event = n.ID, HarnessName, n.To, inbox.KindNotice, e.Event
+	m.Title, m.Task, m.ToSpawn, m.Thread, m.Size = inbox.Title(m.Body), e.Task, n.SpawnID, n.ID, int64(len(m.Body))
+	if at, ok := inbox.IDTime(n.ID); ok {
+		m.Sent = at.Format(sentLayout)
+	}
+	err = box.Publish(m)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// noticeBody is what a notice says: what happened, and what can be done.
+func noticeBody(e *fsboard.Event, n fsboard.Notice) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s.\n", e.Task, e.Describe())
+	switch e.Event {
+	case fsboard.EventClaimRefused:
+		b.WriteString("You do not hold it. teams claim takes the next free task.\n")
+	case fsboard.EventGateFailed:
+		gateFailedBody(&b, e)
+	case fsboard.EventDropped:
+		b.WriteString("It does not count, since the claim that it was for is gone. teams claim --mine shows what you hold.\n")
+	case fsboard.EventCancelled:
+		b.WriteString("Stop working on it. teams claim takes the next free task.\n")
+	case fsboard.EventEdited:
+		fmt.Fprintf(&b, "You still hold it unless it was assigned to somebody else. teams task show %s shows it as it is now.\n", e.Task)
+	case fsboard.EventReleased:
+		if n.To == LeaderName {
+			fmt.Fprintf(&b, "It can be claimed again. teams log %s tells its history.\n", e.Task)
+		} else {
+			fmt.Fprintf(&b, "You do not hold it any more. teams claim %s takes it again if it is still free.\n", e.Task)
+		}
+	case fsboard.EventEscalation:
+		fmt.Fprintf(&b, "The claim stays with %s. teams task show %s shows the last gate; teams task edit, teams release or a message to %s may help.\n",
+			e.Worker, e.Task, e.Worker)
+	}
+	return b.String()
+}
+
+// gateFailedBody adds the exit code, the end of the output and the log's path.
+func gateFailedBody(b *strings.Builder, e *fsboard.Event) {
+	if e.Receipt == nil {
+		fmt.Fprintf(b, "teams task show %s tells more.\n", e.Task)
+		return
+	}
+	fmt.Fprintf(b, "exit code %d, log %s\nMend it, then teams submit %s\n", e.Receipt.ExitCode, e.Receipt.Log, e.Task)
+	if tail := GateTail(e.Receipt.Log); tail != "" {
+		b.WriteString("\n" + tail)
+		if !strings.HasSuffix(tail, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+}
