@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -17,20 +18,31 @@ type onceKey struct {
 	Done bool   `json:"done"`
 }
 
+// keyPatience is how long PublishOnce waits for somebody else who is finishing
+// the same key, which takes a few milliseconds.
+const keyPatience = 2 * time.Second
+
 // PublishOnce delivers a message at most once per key, whatever dies in
 // between. dir is where keys are remembered and key a file name in it. The
 // message gets the id that the key stands for, which is m's own for the first
 // caller; m is not changed. The key is on disk before the message, and says
 // done after it; whoever finds one that is not done finishes it, under a lock
-// on the key that is skipped when somebody else has it. It returns the id that
-// the key stands for, and whether this call made the key. It serves for a
-// directory that has only a new/ too.
+// on the key. It returns the id that the key stands for, and whether this call
+// made the key. Without an error the message is on disk: when somebody else is
+// just finishing the key, that is waited for, and busy after 2 s. It serves for
+// a directory that has only a new/ too.
 func (b *Box) PublishOnce(dir, key string, m *Message) (id string, first bool, err error) {
 	// A key whose message can never be written would be in the way for ever.
-	if err := errors.Join(checkKey(key), CheckID(m.ID), b.CheckNew()); err != nil {
+	if err := checkKey(key); err != nil {
+		return "", false, err
+	}
+	if err := CheckID(m.ID); err != nil {
 		return "", false, err
 	}
 	if _, err := m.encode(); err != nil {
+		return "", false, err
+	}
+	if err := b.CheckNew(); err != nil {
 		return "", false, err
 	}
 	path := filepath.Join(dir, key)
@@ -41,19 +53,22 @@ func (b *Box) PublishOnce(dir, key string, m *Message) (id string, first bool, e
 		}
 		k, first, err = makeKey(path, m.ID)
 	}
-	if err != nil || k.Done {
-		return k.ID, first, err
+	for end := time.Now().Add(keyPatience); err == nil && !k.Done; k, err = readKey(path) {
+		lock, ok, lerr := fsx.LockFile(path)
+		if lerr != nil {
+			return k.ID, first, lerr
+		}
+		if ok {
+			err := b.finishOnce(path, m, first)
+			_ = lock.Unlock()
+			return k.ID, first, err
+		}
+		if time.Now().After(end) {
+			return k.ID, first, errs.New(errs.Busy, "another process is about to send what this key stands for").WithPath(path)
+		}
+		time.Sleep(time.Millisecond)
 	}
-	lock, ok, err := fsx.LockFile(path)
-	if err != nil || !ok {
-		// Not to be had: somebody else finishes it just now.
-		return k.ID, first, err
-	}
-	defer lock.Unlock()
-	if k, err = readKey(path); err != nil || k.Done {
-		return k.ID, first, err
-	}
-	return k.ID, first, b.finishOnce(path, k, m)
+	return k.ID, first, err
 }
 
 // makeKey makes the key, or reads what somebody else has just made.
@@ -75,7 +90,17 @@ func makeKey(path, id string) (k onceKey, first bool, err error) {
 
 // finishOnce publishes the message of a key unless it is there, and marks the
 // key done. The caller holds the key's lock.
-func (b *Box) finishOnce(path string, k onceKey, m *Message) error {
+func (b *Box) finishOnce(path string, m *Message, mine bool) error {
+	k, err := readKey(path)
+	if err != nil || k.Done {
+		return err
+	}
+	if !mine {
+		// Whoever made the key may have died before its name was durable.
+		if err := fsx.FsyncDir(filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
 	there, read, err := b.Has(k.ID)
 	if err != nil {
 		return err
@@ -93,7 +118,7 @@ func (b *Box) finishOnce(path string, k onceKey, m *Message) error {
 		there = err != nil
 	}
 	if there {
-		// Whoever published it may have died before its name was durable.
+		// So may the one who published it.
 		if err := fsx.FsyncDir(b.sub(read)); err != nil {
 			return err
 		}

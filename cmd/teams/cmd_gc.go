@@ -10,13 +10,13 @@ import (
 var gcEntry = Entry{
 	Path:     "gc",
 	Group:    groupBoard,
-	Summary:  "Archive old ended tasks, and remove old gate logs",
+	Summary:  "Archive old ended tasks, and remove old logs and read mail",
 	Examples: []string{"teams gc --dry-run", "teams gc --tasks --older-than 7d"},
 	New:      func() Command { return new(gcCmd) },
 }
 
 type gcCmd struct {
-	Tasks     bool      `help:"Only tasks and their files."`
+	Tasks     bool      `help:"Only tasks, their files, and read mail."`
 	Worktrees bool      `help:"Only worktrees that are clean and merged."`
 	OlderThan *Duration `placeholder:"DURATION" help:"What counts as old (30d)."`
 	DryRun    bool      `help:"Only tell what it would do."`
@@ -53,6 +53,11 @@ func (c *gcCmd) Run(ctx context.Context, e *Env) error {
 		e.after(ctx, b)
 		data.Archived = append(data.Archived, r.Archived...)
 		data.Removed = append(data.Removed, r.Removed...)
+		mail, err := e.opened.CollectMail(age, c.DryRun)
+		if err != nil {
+			return err
+		}
+		data.Removed = append(data.Removed, mail...)
 	}
 	e.Result(data, func(w *render.Writer) {
 		if e.Quiet {

@@ -49,14 +49,14 @@ type killer struct {
 	w       *world // the template
 	before  *sight
 	start   time.Time
-	calls   int // kinds of calls
-	kills   int // runs that were killed
-	told    int // runs that told of their success before
-	changes int // changes that an undisturbed run makes
+	calls   int              // kinds of calls
+	kills   int              // runs that were killed
+	told    int              // runs that told of their success before
+	changes int              // changes that an undisturbed run makes
 	at      map[target][]int // their numbers, by what to kill at
 	lead    map[string]int   // calls before the first one about the session
 	full    map[int]int      // kills that were followed by all checks
-	reached map[int]bool // numbers of changes after which a kill came
+	reached map[int]bool     // numbers of changes after which a kill came
 }
 
 // clones numbers the copies of templates.

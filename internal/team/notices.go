@@ -20,6 +20,9 @@ type notice struct {
 	body    string
 	task    string
 	thread  string
+	// about is what notices of the same event are coalesced by while they are
+	// unread: a task or a teammate. "" coalesces nothing.
+	about string
 }
 
 // noticedKey is the key's file: a teammate's includes its life.
@@ -73,6 +76,27 @@ func (t *Team) notify(ctx context.Context, n notice) (bool, error) {
 	if m.Thread == "" {
 		m.Thread = m.ID
 	}
-	_, first, err := t.Box(n.to).PublishOnce(t.NoticedDir(n.to), n.noticedKey(), m)
-	return first, err
+	if n.about != "" {
+		m.Extra = append(m.Extra, inbox.Pair{Key: aboutKey, Value: n.about})
+	}
+	box := t.Box(n.to)
+	id, first, err := box.PublishOnce(t.NoticedDir(n.to), n.noticedKey(), m)
+	if err != nil || n.about == "" {
+		return first, err
+	}
+	return first, box.Coalesce(id, func(old *inbox.Message) bool {
+		return old.Kind == inbox.KindNotice && old.Event == n.event && about(old) == n.about
+	})
+}
+
+// aboutKey is the header of a notice that says what it is about.
+const aboutKey = "about"
+
+func about(m *inbox.Message) string {
+	for _, p := range m.Extra {
+		if p.Key == aboutKey {
+			return p.Value
+		}
+	}
+	return ""
 }

@@ -207,10 +207,8 @@ func (t *Team) remind(ctx context.Context, stale time.Duration) ([]Done, []error
 			problems = append(problems, fsx.Remove(t.requestPath(r.From, r.ID)))
 			continue
 		}
-		age := (time.Duration(nowMillis()-r.Sent) * time.Millisecond).Round(time.Second)
 		told, err := t.notify(ctx, notice{
-			to: r.From, toSpawn: r.Spawn, key: key, event: "stale_wait",
-			body: fmt.Sprintf("%s has not replied for %s to your request %s: %s\n", r.To, age, r.ID, r.Title),
+			to: r.From, toSpawn: r.Spawn, key: key, event: "stale_wait", about: r.To, body: staleBody(r, all, stale),
 		})
 		if err != nil {
 			problems = append(problems, err)
@@ -221,4 +219,19 @@ func (t *Team) remind(ctx context.Context, stale time.Duration) ([]Done, []error
 		}
 	}
 	return done, problems
+}
+
+// staleBody lists every stale request of the same sender to the same teammate,
+// since this notice takes the place of earlier ones that are unread.
+func staleBody(r Request, all []Request, stale time.Duration) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s has not replied yet.\n", r.To)
+	for _, o := range all {
+		age := time.Duration(nowMillis()-o.Sent) * time.Millisecond
+		if o.From == r.From && o.To == r.To && age >= stale {
+			fmt.Fprintf(&b, "%s, sent %s ago: %s\n", o.ID, age.Round(time.Second), o.Title)
+		}
+	}
+	fmt.Fprintf(&b, "Wait, ask again, or give the work to somebody else; teams thread %s shows the conversation.\n", r.ID)
+	return b.String()
 }

@@ -1,0 +1,25 @@
+package inbox
+
+// Coalesce moves unread messages that a newer one makes superfluous to the read
+// ones. The newer one has been published before, so at no time is there none.
+// Those that somebody is showing are left alone. same says which are meant; the
+// newer one itself never is.
+func (b *Box) Coalesce(newer string, same func(*Message) bool) error {
+	ids, err := b.IDs(false)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if id == newer {
+			continue
+		}
+		m, err := b.Peek(id, false)
+		if err != nil || !same(m) {
+			continue // one that cannot be read spoils only itself
+		}
+		if _, err := b.TryMark(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package outbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// Drained says what a drain did. What another drain was quicker with is told
+// by that one alone.
+type Drained struct {
+	Delivered []*inbox.Message // without their bodies
+	Rejected  []*inbox.Message // Outcome says why
+	Dropped   []string         // ids of copies of what the leader's mailbox had already
+	Problems  []error          // of single reports, which stay where they are
+}
+
+// Drain moves the waiting reports into the leader's mailbox, in order, for good
+// when it returns. check returns why a report must not be delivered, "" when it
+// may; it is asked for each report, by the header alone. One that cannot be
+// read now is a problem and leaves the others whole; what can never be a report
+// (no regular file, or larger than any) is rejected as it is. A report sent
+// before Drain began is delivered, rejected, dropped or a problem after it.
+func (o *Outbox) Drain(leader *inbox.Box, check func(*inbox.Message) string) (Drained, error) {
+	var d Drained
+	ids, err := o.IDs()
+	if err != nil || len(ids) == 0 {
+		return d, err
+	}
+	if err := leader.Check(); err != nil {
+		return d, fmt.Errorf("drain reports: %w", err)
+	}
+	for _, id := range ids {
+		if err := o.drain(leader, id, check, &d); err != nil {
+			d.Problems = append(d.Problems, fmt.Errorf("drain report: %w", err))
+		}
+	}
+	if len(d.Delivered)+len(d.Rejected)+len(d.Dropped) == 0 {
+		return d, nil
+	}
+	// First that the reports are there, then that they are not here.
+	for _, dir := range []string{filepath.Join(leader.Dir(), "new"), filepath.Join(o.dir, "new")} {
+		if err := fsx.FsyncDir(dir); err != nil {
+			return d, fmt.Errorf("drain reports: %w", err)
+		}
+	}
+	return d, nil
+}
+
+// drain handles one report. That it is gone at any step means that another
+// drain, or its sender, was quicker.
+func (o *Outbox) drain(leader *inbox.Box, id string, check func(*inbox.Message) string, d *Drained) error {
+	m, err := o.Peek(id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, fsx.ErrIrregular):
+		return o.setAside(&inbox.Message{Header: inbox.Header{ID: id}}, err.Error(), d)
+	case err != nil:
+		return err
+	case m.Size > inbox.MaxBody:
+		return o.setAside(m, inbox.TooLarge(m.Size).Error(), d)
+	}
+	if reason := check(m); reason != "" {
+		return o.reject(m, reason, d)
+	}
+	there, read, err := leader.Has(id)
+	if err != nil {
+		return err
+	}
+	if there {
+		return o.drop(leader, id, read, d)
+	}
+	err = fsx.MoveUnique(o.waiting(id), filepath.Join(leader.Dir(), "new", id+ext))
+	switch {
+	case err == nil:
+		d.Delivered = append(d.Delivered, m)
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return o.gone(leader, id, err)
+	case errors.Is(err, fs.ErrExist):
+		return o.drop(leader, id, false, d)
+	}
+	return err
+}
+
+// gone tells whether a report could not be moved because somebody else was
+// quicker, or because the leader's mailbox is not there any more.
+func (o *Outbox) gone(leader *inbox.Box, id string, err error) error {
+	if cerr := leader.Check(); cerr != nil {
+		return cerr
+	}
+	if _, perr := o.Peek(id); errors.Is(perr, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// drop removes a report that the leader's mailbox has already, when that is
+// known to be durable.
+func (o *Outbox) drop(leader *inbox.Box, id string, read bool, d *Drained) error {
+	sub := "new"
+	if read {
+		sub = "cur"
+	}
+	if err := fsx.FsyncDir(filepath.Join(leader.Dir(), sub)); err != nil {
+		return err
+	}
+	err := fsx.Unlink(o.waiting(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		d.Dropped = append(d.Dropped, id)
+	}
+	return err
+}
+
+// reject writes the report, with the reason in its header, into rejected/, and
+// then removes it from the waiting ones.
+func (o *Outbox) reject(m *inbox.Message, reason string, d *Drained) error {
+	full, err := inbox.ReadFile(o.waiting(m.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	full.Outcome = reason
+	if _, err := full.Encode(); err != nil {
+		return o.setAside(m, reason, d) // no room for the reason
+	}
+	if err := o.makeRejected(); err != nil {
+		return err
+	}
+	err = full.WriteTo(o.rejected(m.ID))
+	if errors.Is(err, fs.ErrExist) {
+		var same bool
+		if same, err = o.sameRejected(full); err == nil && !same {
+			err = full.WriteTo(o.rejected(freshID(m.ID)))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	err = fsx.Unlink(o.waiting(m.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.Outcome = reason
+	d.Rejected = append(d.Rejected, m)
+	return nil
+}
+
+// sameRejected reports whether a rejected report is this one: another drain has
+// put it there, or one that died before it could remove it from the waiting
+// ones. It has a reason of its own.
+func (o *Outbox) sameRejected(m *inbox.Message) (bool, error) {
+	have, err := inbox.ReadFile(o.rejected(m.ID))
+	if err != nil {
+		return false, err
+	}
+	have.Outcome = m.Outcome
+	a, aerr := have.Encode()
+	b, berr := m.Encode()
+	return aerr == nil && berr == nil && bytes.Equal(a, b) && bytes.Equal(have.Body, m.Body), nil
+}
+
+// setAside moves what cannot be rewritten with a reason into rejected/ as it
+// is; a symlink is moved itself.
+func (o *Outbox) setAside(m *inbox.Message, reason string, d *Drained) error {
+	if err := o.makeRejected(); err != nil {
+		return err
+	}
+	err := fsx.MoveUnique(o.waiting(m.ID), o.rejected(m.ID))
+	if errors.Is(err, fs.ErrExist) {
+		err = fsx.MoveUnique(o.waiting(m.ID), o.rejected(freshID(m.ID)))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.Outcome = reason
+	d.Rejected = append(d.Rejected, m)
+	return fsx.FsyncDir(filepath.Join(o.dir, "rejected"))
+}
+
+func (o *Outbox) makeRejected() error {
+	return fsx.MkdirAll(o.root, filepath.Join(o.dir, "rejected"))
+}
+
+// freshID makes a further id of one that is taken.
+func freshID(id string) string {
+	const digits = 6
+	return id[:min(len(id), 200-digits-1)] + "-" + fsx.RandomID()[:digits]
+}
