@@ -51,6 +51,7 @@ type Board struct {
 	mu       sync.Mutex
 	problems []error
 	cache    cached
+	ready    knownReady
 }
 
 // Open returns the board in o.Dir. It reads nothing and creates nothing.

@@ -1,6 +1,7 @@
 package fsboard
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -108,24 +109,14 @@ func (b *Board) checkSnapshot(s *snapshot) []Finding {
 	for _, c := range cycles {
 		add("cycle", SeverityError, false, "tasks wait for each other: %s", strings.Join(c, " -> "))
 	}
-	if rows, ok := b.readReady(s.head.Revision); !ok {
+	data, err := fsx.ReadFile(b.readyPath(), maxSnapshot)
+	list, ok := parseReady(data, s.head.Revision)
+	if err != nil || !ok {
 		add("ready_behind", SeverityInfo, true, "the ready list is not of revision %d; the next fold writes it anew", s.head.Revision)
-	} else if want, err := s.candidates(); err == nil && !equalRows(rows, want) {
+	} else if want, err := s.candidates(); err == nil && !bytes.Equal(list, want) {
 		add("ready_wrong", SeverityWarning, true, "the ready list does not show what is ready; teams doctor --fix writes it anew")
 	}
 	return out
-}
-
-func equalRows(a, b [][]byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if string(a[i]) != string(b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // checkLogs reads history and archive to the end.

@@ -1,6 +1,7 @@
 package fsboard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -56,7 +57,8 @@ func (b *Board) refreshReady(ctx context.Context) error {
 	if err != nil {
 		return corrupt(b.Path(), err)
 	}
-	if rows, ok := b.readReady(s.head.Revision); ok && equalRows(rows, want) {
+	data, err := fsx.ReadFile(b.readyPath(), maxSnapshot)
+	if list, ok := parseReady(data, s.head.Revision); err == nil && ok && bytes.Equal(list, want) {
 		return nil
 	}
 	return b.storeReady(s.head.Revision, want)

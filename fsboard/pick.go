@@ -16,8 +16,8 @@ func (c *claimer) next() (*TaskView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rows, ok := b.readReady(rev); ok {
-		if v, err := c.first(rows, rev); v != nil || err != nil {
+	if list, ok := b.readReady(rev); ok {
+		if v, err := c.first(list, rev); v != nil || err != nil {
 			return v, err
 		}
 	}
@@ -30,11 +30,11 @@ func (c *claimer) next() (*TaskView, error) {
 	if s == nil {
 		return nil, nothingYet()
 	}
-	rows, err := s.candidates()
+	list, err := s.candidates()
 	if err != nil {
 		return nil, corrupt(b.Path(), err)
 	}
-	if v, err := c.first(rows, s.head.Revision); v != nil || err != nil {
+	if v, err := c.first(list, s.head.Revision); v != nil || err != nil {
 		return v, err
 	}
 	return nil, b.nothing(s, c.r)
@@ -42,7 +42,7 @@ func (c *claimer) next() (*TaskView, error) {
 
 // first claims the first of the candidates that the worker may take; nil and
 // nil when there is none.
-func (c *claimer) first(rows [][]byte, rev int64) (*TaskView, error) {
+func (c *claimer) first(list readyList, rev int64) (*TaskView, error) {
 	ids, _, err := c.b.markerIDs("claims")
 	if err != nil {
 		return nil, err
@@ -51,7 +51,10 @@ func (c *claimer) first(rows [][]byte, rev int64) (*TaskView, error) {
 	orphaned := false
 	mine := []byte("\t" + c.r.Worker + "\t")
 	for _, own := range []bool{true, false} { // what is assigned to it comes first
-		for _, row := range rows {
+		if own && !bytes.Contains(list, mine) {
+			continue
+		}
+		for row := range list.rows() {
 			if own && !bytes.Contains(row, mine) {
 				continue
 			}

@@ -139,14 +139,17 @@ func isArray(data []byte) bool {
 // sorted puts the lines in order if they are not, and refuses an id that
 // stands twice. The counter is behind no task: an id is never given again.
 func (s *snapshot) sorted() error {
-	increasing := func(i, j int) bool { return s.lines[i].num < s.lines[j].num }
-	if !sort.SliceIsSorted(s.lines, increasing) {
-		sort.SliceStable(s.lines, increasing)
-	}
 	for i := 1; i < len(s.lines); i++ {
-		if s.lines[i].num == s.lines[i-1].num {
-			return fmt.Errorf("it has %s twice", taskID(s.lines[i].num))
+		if s.lines[i].num > s.lines[i-1].num {
+			continue
 		}
+		sort.SliceStable(s.lines, func(i, j int) bool { return s.lines[i].num < s.lines[j].num })
+		for j := 1; j < len(s.lines); j++ {
+			if s.lines[j].num == s.lines[j-1].num {
+				return fmt.Errorf("it has %s twice", taskID(s.lines[j].num))
+			}
+		}
+		break
 	}
 	if n := len(s.lines); n > 0 {
 		s.head.NextTask = max(s.head.NextTask, s.lines[n-1].num+1)
@@ -158,24 +161,24 @@ func (s *snapshot) sorted() error {
 // package writes it is not decoded; any other one is, and is written anew at
 // the next commit.
 func parseLine(raw []byte) (line, error) {
-	const idKey, statusKey = `:{"id":"`, `","status":"`
-	end := -1
-	if bytes.HasPrefix(raw, []byte(`"t_`)) && raw[len(raw)-1] == '}' {
-		end = bytes.IndexByte(raw[3:], '"')
-	}
-	if end <= 0 || end > 18 {
+	const open, idKey, statusKey = `"t_`, `":{"id":"`, `","status":"`
+	if !bytes.HasPrefix(raw, []byte(open)) || raw[len(raw)-1] != '}' {
 		return parseForeignLine(raw)
 	}
-	id := raw[1 : 3+end]
-	rest, ok1 := bytes.CutPrefix(raw[3+end+1:], []byte(idKey))
+	num, end := int64(0), len(open)
+	for end < len(raw) && end < 21 && raw[end]-'0' <= 9 {
+		num = 10*num + int64(raw[end]-'0')
+		end++
+	}
+	id := raw[1:end]
+	rest, ok1 := bytes.CutPrefix(raw[end:], []byte(idKey))
 	rest, ok2 := bytes.CutPrefix(rest, id)
 	rest, ok3 := bytes.CutPrefix(rest, []byte(statusKey))
-	if !ok1 || !ok2 || !ok3 {
+	if !ok1 || !ok2 || !ok3 || num == 0 || raw[len(open)] == '0' {
 		return parseForeignLine(raw)
 	}
-	num, ok := taskNumber(string(id))
-	st := statusOf(rest[:max(bytes.IndexByte(rest, '"'), 0)])
-	if !ok || st == noStatus {
+	st := statusOf(rest[:max(bytes.IndexByte(rest[:min(len(rest), 16)], '"'), 0)])
+	if st == noStatus {
 		return parseForeignLine(raw)
 	}
 	return line{num: num, raw: raw, off: -1, st: st}, nil

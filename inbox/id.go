@@ -40,6 +40,10 @@ func IDSender(id string) string {
 	return id[first+1 : last]
 }
 
+// FreshID makes a further id of one that is taken. It sorts behind it, unless
+// that one is very long.
+func FreshID(id string) string { return id[:min(len(id), maxID-7)] + "-" + fsx.RandomID()[:6] }
+
 // maxID is the length of the longest id in bytes: a file's name has 255.
 const maxID = 200
 

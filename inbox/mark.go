@@ -58,11 +58,8 @@ func (b *Box) place(id string, read bool) error {
 	if to, err := os.Lstat(dst); err == nil && os.SameFile(from, to) {
 		return fsx.Unlink(src) // two names of one file
 	}
-	return fsx.MoveUnique(src, b.file(freshID(id), true))
+	return fsx.MoveUnique(src, b.file(FreshID(id), true))
 }
-
-// freshID makes a further id of one that is taken. It sorts behind it.
-func freshID(id string) string { return id[:min(len(id), maxID-7)] + "-" + fsx.RandomID()[:6] }
 
 // sync makes moves to one side durable: first that the messages are there, then
 // that they are not on the other side.

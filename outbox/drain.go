@@ -66,15 +66,15 @@ func (o *Outbox) drain(leader *inbox.Box, id string, check func(*inbox.Message) 
 	case m.Size > inbox.MaxBody:
 		return o.setAside(m, inbox.TooLarge(m.Size).Error(), d)
 	}
-	if reason := check(m); reason != "" {
-		return o.reject(m, reason, d)
-	}
-	there, read, err := leader.Has(id)
+	there, _, err := leader.Has(id)
 	if err != nil {
 		return err
 	}
 	if there {
-		return o.drop(leader, id, read, d)
+		return o.drop(leader, m, d)
+	}
+	if reason := check(m); reason != "" {
+		return o.reject(leader, m, reason, d)
 	}
 	err = fsx.MoveUnique(o.waiting(id), filepath.Join(leader.Dir(), "new", id+ext))
 	switch {
@@ -84,7 +84,7 @@ func (o *Outbox) drain(leader *inbox.Box, id string, check func(*inbox.Message) 
 	case errors.Is(err, fs.ErrNotExist):
 		return o.gone(leader, id, err)
 	case errors.Is(err, fs.ErrExist):
-		return o.drop(leader, id, false, d)
+		return o.drop(leader, m, d)
 	}
 	return err
 }
@@ -102,28 +102,67 @@ func (o *Outbox) gone(leader *inbox.Box, id string, err error) error {
 }
 
 // drop removes a report that the leader's mailbox has already, when that is
-// known to be durable.
-func (o *Outbox) drop(leader *inbox.Box, id string, read bool, d *Drained) error {
-	sub := "new"
-	if read {
-		sub = "cur"
+// known to be durable. Another message that has its id is no reason to lose it.
+func (o *Outbox) drop(leader *inbox.Box, m *inbox.Message, d *Drained) error {
+	full, err := inbox.ReadFile(o.waiting(m.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err := fsx.FsyncDir(filepath.Join(leader.Dir(), sub)); err != nil {
+	if err != nil {
 		return err
 	}
-	err := fsx.Unlink(o.waiting(id))
+	dir, err := delivered(leader, full)
+	if err != nil {
+		return err
+	}
+	if dir == "" {
+		return o.reject(leader, m, "the leader's mailbox has another message with its id", d)
+	}
+	if err := fsx.FsyncDir(dir); err != nil {
+		return err
+	}
+	err = fsx.Unlink(o.waiting(m.ID))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		d.Dropped = append(d.Dropped, id)
+		d.Dropped = append(d.Dropped, m.ID)
 	}
 	return err
 }
 
+// delivered returns where in the leader's mailbox a report lies, "" for nowhere.
+func delivered(leader *inbox.Box, m *inbox.Message) (dir string, err error) {
+	for range 2 { // it may be marked between the looks
+		for _, sub := range []string{"new", "cur"} {
+			dir := filepath.Join(leader.Dir(), sub)
+			if ok, err := same(filepath.Join(dir, m.ID+ext), m); ok || err != nil {
+				return dir, err
+			}
+		}
+	}
+	return "", nil
+}
+
+// same reports whether the file at path is this report, for whatever reason it
+// was rejected. What can never be read is not.
+func same(path string, m *inbox.Message) (bool, error) {
+	have, err := inbox.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsx.ErrIrregular) || errors.Is(err, fsx.ErrTooLarge) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	have.Outcome = m.Outcome
+	a, aerr := have.Encode()
+	b, berr := m.Encode()
+	return aerr == nil && berr == nil && bytes.Equal(a, b) && bytes.Equal(have.Body, m.Body), nil
+}
+
 // reject writes the report, with the reason in its header, into rejected/, and
 // then removes it from the waiting ones.
-func (o *Outbox) reject(m *inbox.Message, reason string, d *Drained) error {
+func (o *Outbox) reject(leader *inbox.Box, m *inbox.Message, reason string, d *Drained) error {
 	full, err := inbox.ReadFile(o.waiting(m.ID))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -138,11 +177,15 @@ func (o *Outbox) reject(m *inbox.Message, reason string, d *Drained) error {
 	if err := o.makeRejected(); err != nil {
 		return err
 	}
-	err = full.WriteTo(o.rejected(m.ID))
+	path := o.rejected(m.ID)
+	err = full.WriteTo(path)
 	if errors.Is(err, fs.ErrExist) {
-		var same bool
-		if same, err = o.sameRejected(full); err == nil && !same {
-			err = full.WriteTo(o.rejected(freshID(m.ID)))
+		var done bool // by another drain, or one that died before the next step
+		if done, err = same(path, full); done {
+			path = ""
+		} else if err == nil {
+			path = o.rejected(inbox.FreshID(m.ID))
+			err = full.WriteTo(path)
 		}
 	}
 	if err != nil {
@@ -150,7 +193,14 @@ func (o *Outbox) reject(m *inbox.Message, reason string, d *Drained) error {
 	}
 	err = fsx.Unlink(o.waiting(m.ID))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		// Another drain rejected it too; or one that knew better delivered it.
+		if path == "" {
+			return nil
+		}
+		if dir, err := delivered(leader, full); err != nil || dir == "" {
+			return err
+		}
+		return fsx.Remove(path)
 	}
 	if err != nil {
 		return err
@@ -158,20 +208,6 @@ func (o *Outbox) reject(m *inbox.Message, reason string, d *Drained) error {
 	m.Outcome = reason
 	d.Rejected = append(d.Rejected, m)
 	return nil
-}
-
-// sameRejected reports whether a rejected report is this one: another drain has
-// put it there, or one that died before it could remove it from the waiting
-// ones. It has a reason of its own.
-func (o *Outbox) sameRejected(m *inbox.Message) (bool, error) {
-	have, err := inbox.ReadFile(o.rejected(m.ID))
-	if err != nil {
-		return false, err
-	}
-	have.Outcome = m.Outcome
-	a, aerr := have.Encode()
-	b, berr := m.Encode()
-	return aerr == nil && berr == nil && bytes.Equal(a, b) && bytes.Equal(have.Body, m.Body), nil
 }
 
 // setAside moves what cannot be rewritten with a reason into rejected/ as it
@@ -182,7 +218,7 @@ func (o *Outbox) setAside(m *inbox.Message, reason string, d *Drained) error {
 	}
 	err := fsx.MoveUnique(o.waiting(m.ID), o.rejected(m.ID))
 	if errors.Is(err, fs.ErrExist) {
-		err = fsx.MoveUnique(o.waiting(m.ID), o.rejected(freshID(m.ID)))
+		err = fsx.MoveUnique(o.waiting(m.ID), o.rejected(inbox.FreshID(m.ID)))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -197,10 +233,4 @@ func (o *Outbox) setAside(m *inbox.Message, reason string, d *Drained) error {
 
 func (o *Outbox) makeRejected() error {
 	return fsx.MkdirAll(o.root, filepath.Join(o.dir, "rejected"))
-}
-
-// freshID makes a further id of one that is taken.
-func freshID(id string) string {
-	const digits = 6
-	return id[:min(len(id), 200-digits-1)] + "-" + fsx.RandomID()[:digits]
 }

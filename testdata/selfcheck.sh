@@ -52,12 +52,13 @@ count=$(wc -l <"$scratch/packages")
 began=$SECONDS
 while read -r package; do
 	dir=.${package#"$module"}
-	"$teams" task add "check $dir" -q --verify "go vet $dir && go test $dir" -d "$package" >/dev/null
+	"$teams" task add "check $dir" -q -d "$package" --max-attempts 1 \
+		--verify "go vet $dir && go test $dir" --verify-timeout 20m >/dev/null
 done <"$scratch/packages"
 echo "$count packages are on the board, four workers take them"
 
 # The work itself is to compile the package and its tests; the gate judges it.
-"$teams" work -j 4 -- sh -c 'read -r package && go vet "$package" && go build "$package" && echo "$package compiles"' &
+"$teams" work -j 4 -- sh -c 'package=$(cat) && go build -o /dev/null "$package" && echo "$package compiles"' &
 worker=$!
 "$teams" wait --timeout 30m >/dev/null || true
 wait "$worker" || echo "selfcheck: the workers ended with exit status $?" >&2

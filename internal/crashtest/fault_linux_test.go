@@ -200,10 +200,8 @@ func final(path string) string {
 	if !fsx.IsTemp(base) {
 		return path
 	}
-	base = strings.TrimRight(strings.TrimPrefix(base, "."), "0123456789")
-	if i := strings.LastIndexByte(base, '.'); i > 0 && len(filepath.Base(path))-i-2 == 16 {
-		base = base[:i]
+	if i := strings.LastIndexByte(base, '.'); len(base)-i-1 == 16 && i > 0 {
+		return dir + base[1:i] // ours
 	}
-	return dir + base
+	return dir + strings.TrimRight(base[1:], "0123456789") // renameio's
 }
-

@@ -50,7 +50,7 @@ func Parse(r io.Reader) ([]Call, error) {
 		}
 		begin := n
 		switch {
-		case strings.HasPrefix(text, "---"), strings.HasPrefix(text, "+++"):
+		case strings.HasPrefix(text, "---"), strings.HasPrefix(text, "+++"), strings.HasPrefix(text, "???"):
 			continue
 		case strings.HasPrefix(text, "<... "):
 			_, rest, ok := strings.Cut(text, " resumed>")
@@ -60,8 +60,8 @@ func Parse(r io.Reader) ([]Call, error) {
 			}
 			delete(open, tid)
 			text, begin = was.text+rest, was.line
-		case strings.HasSuffix(text, "<unfinished ...>"):
-			open[tid] = started{strings.TrimSuffix(text, "<unfinished ...>"), n}
+		case strings.HasSuffix(text, "<unfinished ...>"), strings.HasSuffix(text, "<detached ...>"):
+			open[tid] = started{text[:strings.LastIndexByte(text, '<')], n}
 			continue
 		}
 		c, err := parseCall(text)

@@ -93,6 +93,10 @@ func (t *Team) EnsureSession() (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
+	// What the leader had not read when the session ended before is unread again.
+	if err := t.restoreMail(); err != nil {
+		return Session{}, err
+	}
 	err = fsx.Publish(t.SessionFile(), data)
 	if errors.Is(err, fs.ErrExist) { // somebody else was as quick
 		return t.ReadSession()
@@ -125,11 +129,11 @@ type Problem struct {
 // SessionInfo is what [Sessions] knows of one session.
 type SessionInfo struct {
 	Session           // Project is "" when neither session.json nor board.json says it
-	HasBoard   bool   // it has a board
-	HasTeam    bool   // it has a running team's directory
-	Living     int    // teammates that are neither stopped nor proven dead
-	LastChange int64  // of board or team, epoch ms
-	BoardDir   string // where its board is, or would be
+	HasBoard   bool   `json:"hasBoard"`   // it has a board
+	HasTeam    bool   `json:"hasTeam"`    // it has a running team's directory
+	Living     int    `json:"living"`     // teammates that are neither stopped nor proven dead
+	LastChange int64  `json:"lastChange"` // of board or team, epoch ms
+	BoardDir   string `json:"board"`      // where its board is, or would be
 }
 
 // Sessions lists the sessions below a root, in the order of their keys. A root

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
+)
+
+var listEntry = Entry{
+	Path:     "list",
+	Group:    groupTeam,
+	Summary:  "List the board, then the teammates",
+	Examples: []string{"teams list"},
+	New:      func() Command { return new(listCmd) },
+}
+
+type listCmd struct{}
+
+// teamData is the data of list and status.
+type teamData struct {
+	Teammates []team.Teammate       `json:"teammates"`
+	Tasks     []*fsboard.TaskView   `json:"tasks"`
+	Counts    map[fsboard.State]int `json:"counts"`
+}
+
+func (c *listCmd) Run(_ context.Context, e *Env) error {
+	t, b, err := e.open()
+	if err != nil {
+		return err
+	}
+	limit := 0
+	if !e.JSON {
+		limit = e.writer().Shown(int(^uint(0)>>1), 0)
+	}
+	data, total, err := e.teamData(t, b, fsboard.Filter{}, limit)
+	if err != nil {
+		return err
+	}
+	e.Result(data, func(w *render.Writer) {
+		if e.Quiet {
+			e.writeIDsOr(w, data.Tasks, nil)
+			return
+		}
+		writeTaskList(w, data.Tasks)
+		w.Showing(len(data.Tasks), total)
+		if total == 0 {
+			w.Linef("no tasks")
+		}
+		writeRoster(w, t, data.Teammates)
+	})
+	return nil
+}
+
+// teamData collects what list and status show.
+func (e *Env) teamData(t *team.Team, b *fsboard.Board, f fsboard.Filter, limit int) (*teamData, int, error) {
+	v, err := b.View()
+	if err != nil {
+		return nil, 0, err
+	}
+	list, total, err := v.Tasks(f, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	counts, err := v.Counts()
+	if err != nil {
+		return nil, 0, err
+	}
+	mates, problems, err := t.List()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, p := range problems {
+		e.Warnf("%s: %v", p.Path, p.Err)
+	}
+	data := &teamData{Teammates: mates, Tasks: list, Counts: counts}
+	if data.Teammates == nil {
+		data.Teammates = []team.Teammate{}
+	}
+	if data.Tasks == nil {
+		data.Tasks = []*fsboard.TaskView{}
+	}
+	return data, total, nil
+}
+
+// writeRoster writes the teammates one a line: name, agent, status, liveness,
+// task, activity.
+func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate) {
+	table := w.Table()
+	for _, tm := range mates {
+		state := tm.Status
+		if tm.Status != team.StatusStopped {
+			if l := t.Liveness(tm).String(); l == "dead" {
+				state = "dead"
+			}
+		}
+		table.Row("@"+tm.Name, tm.Kind, tm.Agent, state, tm.CurrentTask, tm.Activity)
+	}
+	table.Flush()
+}

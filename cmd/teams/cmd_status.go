@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
+)
+
+var statusEntry = Entry{
+	Path:     "status",
+	Group:    groupTeam,
+	Summary:  "Count the tasks and tell what needs attention, or show a teammate",
+	Examples: []string{"teams status", "teams status ann", "teams status --line   # for a prompt"},
+	New:      func() Command { return new(statusCmd) },
+}
+
+type statusCmd struct {
+	Name string `arg:"" optional:"" complete:"name" help:"A teammate."`
+	Line bool   `help:"One line, for prompts and status bars."`
+}
+
+func (c *statusCmd) Run(_ context.Context, e *Env) error {
+	t, b, err := e.open()
+	if err != nil {
+		return err
+	}
+	if c.Name != "" {
+		return c.teammate(e, t)
+	}
+	attention := fsboard.Filter{States: []fsboard.State{fsboard.StateClaimed, fsboard.StateSubmitted, fsboard.StateVerifying, fsboard.StateFailed, fsboard.StateWaiting}}
+	data, _, err := e.teamData(t, b, attention, 0)
+	if err != nil {
+		return err
+	}
+	e.Result(data, func(w *render.Writer) {
+		if c.Line || e.Quiet {
+			w.Linef("%s", statusLine(t, data))
+			return
+		}
+		w.Linef("%s", countText(data.Counts))
+		for _, task := range data.Tasks {
+			if why := attentionText(task); why != "" {
+				w.Row(task.ID, why, task.Subject)
+			}
+		}
+		writeRoster(w, t, stillLiving(t, data.Teammates))
+	})
+	return nil
+}
+
+// teammate shows one teammate.
+func (c *statusCmd) teammate(e *Env, t *team.Team) error {
+	tm, err := t.Find(c.Name)
+	if err != nil {
+		return err
+	}
+	e.Result(teammateData{tm}, func(w *render.Writer) {
+		w.Linef("%s  %s  %s", tm.Name, tm.Kind, tm.Status)
+		field := func(label, value string) {
+			if value != "" {
+				w.Linef("  %s: %s", label, value)
+			}
+		}
+		field("agent", tm.Agent)
+		field("life", t.Liveness(tm).String())
+		if tm.PID > 0 {
+			field("process", strconv.Itoa(tm.PID)+" on "+tm.Host)
+		}
+		field("task", tm.CurrentTask)
+		field("cwd", tm.Cwd)
+		field("spawn id", tm.SpawnID)
+		field("since", w.AgoMs(tm.CreatedAt))
+		field("error", tm.Error)
+	})
+	return nil
+}
+
+// attentionText says what about a task needs attention.
+func attentionText(t *fsboard.TaskView) string {
+	switch {
+	case t.State == fsboard.StateFailed:
+		return "failed: " + firstLine(t.ErrorMessage)
+	case t.State == fsboard.StateWaiting:
+		return "attempt " + strconv.Itoa(t.Attempt) + " failed: " + firstLine(t.ErrorMessage)
+	case t.GateFailures > 0:
+		return "held by " + t.ClaimedBy + ", its gate failed " + strconv.Itoa(t.GateFailures) + "x"
+	}
+	return ""
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// stillLiving keeps the teammates that are not over.
+func stillLiving(t *team.Team, all []team.Teammate) []team.Teammate {
+	var out []team.Teammate
+	for _, tm := range all {
+		if t.Liveness(tm) != fsx.Dead {
+			out = append(out, tm)
+		}
+	}
+	return out
+}
+
+// statusLine is the state of the team in one line.
+func statusLine(t *team.Team, data *teamData) string {
+	parts := []string{countText(data.Counts)}
+	if n := len(stillLiving(t, data.Teammates)); n > 0 {
+		parts = append(parts, living(n))
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,209 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// Ended says what the end of a session did.
+type Ended struct {
+	Left     []string `json:"left"`     // teammates whose lives ended with it
+	Released []string `json:"released"` // tasks that became pending again
+	Waiting  []string `json:"waiting"`  // submissions that could not be decided here
+	Mail     int      `json:"mail"`     // unread messages of the leader that were kept
+}
+
+// boardMail is where the leader's unread mail of an ended session waits.
+func (p Place) boardMail() string { return filepath.Join(p.BoardDir(), "mail") }
+
+// EndSession ends the session: it decides what was submitted, ends the lives of
+// all teammates, makes their tasks pending again, keeps the leader's unread
+// mail beside the board and removes the team's directory. The board stays.
+// Without now it is refused with conflict while a shell or a work loop lives or
+// holds a task.
+func (t *Team) EndSession(ctx context.Context, b *fsboard.Board, now bool) (Ended, error) {
+	ended := Ended{Left: []string{}, Released: []string{}, Waiting: []string{}}
+	switch err := t.checkDirs("teammate", t.Session); {
+	case errors.Is(err, fs.ErrNotExist):
+		return ended, errs.New(errs.NoSession, "session %s is not running", t.Session).WithPath(t.TeamDir()).WithHint("teams sessions lists those there are")
+	case err != nil:
+		return ended, err
+	}
+	roster, ok, err := fsx.AcquireTenure(t.RosterLock(), tenureWait)
+	if err != nil {
+		return ended, err
+	}
+	if !ok {
+		return ended, errs.New(errs.Busy, "a teammate is being spawned, or another end of the session is going on").WithPath(t.RosterLock())
+	}
+	defer roster.Unlock()
+	if !now {
+		if err := t.refuseEnd(b); err != nil {
+			return ended, err
+		}
+	}
+	if t.HarnessLive() {
+		return ended, errs.New(errs.Conflict, "the harness is running").WithHint("teams harness stop, then again")
+	}
+	if err := t.decideAll(ctx, b, &ended); err != nil {
+		return ended, err
+	}
+	if err := t.endLives(ctx, b, &ended); err != nil {
+		return ended, err
+	}
+	if _, _, err := t.DrainReports(ctx); err != nil {
+		return ended, err
+	}
+	if _, err := t.PublishNotices(ctx, b); err != nil {
+		return ended, err
+	}
+	if ended.Mail, err = t.keepMail(); err != nil {
+		return ended, err
+	}
+	return ended, t.removeTeam()
+}
+
+// refuseEnd lists who still lives or works.
+func (t *Team) refuseEnd(b *fsboard.Board) error {
+	living, err := t.living("")
+	if err != nil {
+		return err
+	}
+	var who []string
+	for _, tm := range living {
+		if !tm.Resident() && tm.PID != 0 {
+			who = append(who, tm.Name+" lives")
+		}
+	}
+	v, err := b.View()
+	if err != nil {
+		return err
+	}
+	held, _, err := v.Tasks(fsboard.Filter{States: []fsboard.State{fsboard.StateClaimed, fsboard.StateSubmitted, fsboard.StateVerifying}}, 0)
+	if err != nil {
+		return err
+	}
+	for _, task := range held {
+		if slices.ContainsFunc(living, func(tm Teammate) bool { return tm.Name == task.ClaimedBy && !tm.Resident() }) {
+			who = append(who, task.ClaimedBy+" holds "+task.ID)
+		}
+	}
+	if len(who) == 0 {
+		return nil
+	}
+	return errs.New(errs.Conflict, "the session is in use: %s", strings.Join(who, ", ")).
+		WithHint("let them finish, or teams session end --now").WithDetail("inUse", who)
+}
+
+// decideAll decides the submissions that wait.
+func (t *Team) decideAll(ctx context.Context, b *fsboard.Board, ended *Ended) error {
+	ids, err := b.Waiting()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		d, err := b.Decide(ctx, id)
+		if err != nil {
+			return fmt.Errorf("decide %s: %w", id, err)
+		}
+		if d.Waiting != "" {
+			ended.Waiting = append(ended.Waiting, id)
+		}
+	}
+	return nil
+}
+
+// endLives ends every life and gives back what it holds.
+func (t *Team) endLives(ctx context.Context, b *fsboard.Board, ended *Ended) error {
+	all, _, err := t.List()
+	if err != nil {
+		return err
+	}
+	for _, tm := range all {
+		if tm.Status == StatusStopped && tm.Drained {
+			continue
+		}
+		_, err := t.Leave(ctx, tm.Name, tm.SpawnID, func(ctx context.Context, tm Teammate) error {
+			released, _, err := b.ReleaseAll(ctx, tm.Name, tm.SpawnID, "session_ended")
+			ended.Released = append(ended.Released, released...)
+			return err
+		})
+		if err != nil && errs.CodeOf(err) != errs.StaleIdentity {
+			return err
+		}
+		ended.Left = append(ended.Left, tm.Name)
+	}
+	return nil
+}
+
+// keepMail moves the leader's unread mail beside the board.
+func (t *Team) keepMail() (int, error) {
+	box := t.Box(LeaderName)
+	ids, err := box.IDs(false)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(ids) == 0 {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := fsx.MkdirAll(t.Root, t.boardMail()); err != nil {
+		return 0, err
+	}
+	return len(ids), t.moveMail(filepath.Join(box.Dir(), "new"), t.boardMail(), ids)
+}
+
+// restoreMail puts what an ended session kept back into the leader's mailbox.
+func (t *Team) restoreMail() error {
+	names, err := fsx.List(t.boardMail())
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	if err := fsx.CheckDir(t.boardMail()); err != nil {
+		return err
+	}
+	var ids []string
+	for _, name := range names {
+		if id, ok := strings.CutSuffix(name, ".md"); ok {
+			ids = append(ids, id)
+		}
+	}
+	return t.moveMail(t.boardMail(), filepath.Join(t.InboxDir(LeaderName), "new"), ids)
+}
+
+// moveMail moves messages between two directories, durably: first that they are
+// there, then that they are not here.
+func (t *Team) moveMail(from, to string, ids []string) error {
+	for _, id := range ids {
+		err := fsx.Move(filepath.Join(from, id+".md"), filepath.Join(to, id+".md"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return errors.Join(fsx.FsyncDir(to), fsx.FsyncDir(from))
+}
+
+// removeTeam takes the team's directory out of sight and removes it. Nobody
+// finds half of it: the rename comes first.
+func (t *Team) removeTeam() error {
+	gone := filepath.Join(filepath.Dir(t.TeamDir()), "."+t.Session+".ended-"+fsx.RandomID()[:12])
+	if err := fsx.Move(t.TeamDir(), gone); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if err := fsx.FsyncDir(filepath.Dir(t.TeamDir())); err != nil {
+		return err
+	}
+	return os.RemoveAll(gone)
+}
