@@ -12,7 +12,11 @@ require (
 )
 
 require (
+	github.com/BurntSushi/toml v0.3.1 // indirect
+	github.com/adrg/frontmatter v0.2.0 // indirect
 	github.com/creack/pty v1.1.24 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/tools v0.26.0 // indirect
+	gopkg.in/yaml.v2 v2.3.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -166,9 +167,14 @@ func (b *Board) lock(ctx context.Context) (*fsx.Lock, error) {
 	return fsx.Acquire(ctx, b.lockPath(), b.o.LockTimeout)
 }
 
-// dirs are the directories of a board, itself first.
+// dirs are the directories of a board, itself first, and those on the way to
+// it from the root.
 func (b *Board) dirs() []string {
-	return []string{b.o.Dir, b.path("claims"), b.path("submissions"), b.path("gates"), b.path("rejected")}
+	dirs := []string{b.o.Dir, b.path("claims"), b.path("submissions"), b.path("gates"), b.path("rejected")}
+	for dir := filepath.Dir(b.o.Dir); strings.HasPrefix(dir, b.o.Root+"/"); dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	return dirs
 }
 
 // create makes the directories of a board, as far as they are missing: a board

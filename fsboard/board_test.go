@@ -2,55 +2,91 @@ package fsboard
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
 )
 
-// fakeRoster is a roster whose answers a test sets.
-type fakeRoster map[string]Worker
+var long = flag.Bool("long", false, "run the long storms")
 
-func (r fakeRoster) Lookup(name, spawnID string) Worker {
-	if w, ok := r[name+"/"+spawnID]; ok {
-		return w
-	}
-	return r[name]
+// fakeRoster is a roster whose answers a test sets. A name it does not know is
+// a worker of whom nothing is known.
+type fakeRoster struct {
+	mu sync.Mutex
+	m  map[string]Worker // by name, or by name/spawn
 }
 
-// fakeGates passes or fails as told and counts its runs.
+func (r *fakeRoster) Lookup(name, spawnID string) Worker {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w, ok := r.m[name+"/"+spawnID]; ok {
+		return w
+	}
+	return r.m[name]
+}
+
+func (r *fakeRoster) set(key string, w Worker) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.m == nil {
+		r.m = map[string]Worker{}
+	}
+	r.m[key] = w
+}
+
+// fakeGates passes or fails as told and keeps what it was asked.
 type fakeGates struct {
-	run  func(ctx context.Context, g GateRun) (Receipt, error)
-	runs int
+	run func(ctx context.Context, g GateRun) (Receipt, error)
+
+	mu   sync.Mutex
+	runs []GateRun
 	ends []string
 }
 
 func (g *fakeGates) Run(ctx context.Context, r GateRun) (Receipt, error) {
-	g.runs++
+	g.mu.Lock()
+	g.runs = append(g.runs, r)
+	g.mu.Unlock()
 	return g.run(ctx, r)
 }
 
 func (g *fakeGates) End(_ context.Context, runID string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.ends = append(g.ends, runID)
 	return nil
 }
 
-func passing() *fakeGates {
-	return &fakeGates{run: func(context.Context, GateRun) (Receipt, error) { return Receipt{Verdict: VerdictPassed}, nil }}
+func gates(r Receipt) *fakeGates {
+	return &fakeGates{run: func(context.Context, GateRun) (Receipt, error) { return r, nil }}
 }
 
-func failing(code int) *fakeGates {
-	return &fakeGates{run: func(context.Context, GateRun) (Receipt, error) {
-		return Receipt{Verdict: VerdictFailed, ExitCode: code}, nil
-	}}
+func passing() *fakeGates         { return gates(Receipt{Verdict: VerdictPassed}) }
+func failing(code int) *fakeGates { return gates(Receipt{Verdict: VerdictFailed, ExitCode: code}) }
+
+// fastDir is a directory on a file system in memory if there is one: tests of
+// thousands of interleavings sync as often.
+func fastDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "fsboard")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
-func openTest(t *testing.T, o Options) *Board {
+func openTest(t testing.TB, o Options) *Board {
 	t.Helper()
 	if o.Dir == "" {
-		o.Dir = filepath.Join(t.TempDir(), "tasks", "app-1")
+		o.Dir = filepath.Join(fastDir(t), "tasks", "app-1")
 	}
 	o.Root = filepath.Dir(filepath.Dir(o.Dir))
 	if o.Project == "" {
@@ -64,7 +100,17 @@ func openTest(t *testing.T, o Options) *Board {
 	return b
 }
 
-func mustAdd(t *testing.T, b *Board, tasks ...NewTask) []*TaskView {
+// again opens the board of b as another process would.
+func again(t testing.TB, b *Board) *Board {
+	t.Helper()
+	n, err := Open(b.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func mustAdd(t testing.TB, b *Board, tasks ...NewTask) []*TaskView {
 	t.Helper()
 	list, err := b.Add(context.Background(), tasks...)
 	if err != nil {
@@ -73,32 +119,59 @@ func mustAdd(t *testing.T, b *Board, tasks ...NewTask) []*TaskView {
 	return list
 }
 
-func mustClaim(t *testing.T, b *Board, id, worker string) *TaskView {
+// addN adds n tasks without anything special.
+func addN(t testing.TB, b *Board, n int) {
 	t.Helper()
-	v, err := b.Claim(context.Background(), ClaimRequest{ID: id, Worker: worker, SpawnID: worker + "-1"})
+	tasks := make([]NewTask, n)
+	for i := range tasks {
+		tasks[i].Subject = "task " + taskID(int64(i+1))
+	}
+	mustAdd(t, b, tasks...)
+}
+
+func request(id, worker string) ClaimRequest {
+	return ClaimRequest{ID: id, Worker: worker, SpawnID: worker + "-1"}
+}
+
+func submission(id, worker string) SubmitRequest {
+	return SubmitRequest{ID: id, Worker: worker, SpawnID: worker + "-1", Result: "done by " + worker}
+}
+
+func mustClaim(t testing.TB, b *Board, id, worker string) *TaskView {
+	t.Helper()
+	v, err := b.Claim(context.Background(), request(id, worker))
 	if err != nil {
 		t.Fatalf("claim %s by %s: %v", id, worker, err)
 	}
 	return v
 }
 
-func mustSubmit(t *testing.T, b *Board, id, worker string) *SubmitResult {
+func mustSubmit(t testing.TB, b *Board, id, worker string) *SubmitResult {
 	t.Helper()
-	r, err := b.Submit(context.Background(), SubmitRequest{ID: id, Worker: worker, SpawnID: worker + "-1", Result: "done"})
+	r, err := b.Submit(context.Background(), submission(id, worker))
 	if err != nil {
 		t.Fatalf("submit %s by %s: %v", id, worker, err)
 	}
 	return r
 }
 
-func wantCode(t *testing.T, err error, code errs.Code) {
+func mustFold(t testing.TB, b *Board) []Event {
+	t.Helper()
+	r, err := b.Fold(context.Background(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Events
+}
+
+func wantCode(t testing.TB, err error, code errs.Code) {
 	t.Helper()
 	if errs.CodeOf(err) != code {
 		t.Fatalf("error %v has code %q, want %q", err, errs.CodeOf(err), code)
 	}
 }
 
-func wantState(t *testing.T, b *Board, id string, state State) *TaskView {
+func wantState(t testing.TB, b *Board, id string, state State) *TaskView {
 	t.Helper()
 	v, err := b.Show(id)
 	if err != nil {
@@ -108,6 +181,95 @@ func wantState(t *testing.T, b *Board, id string, state State) *TaskView {
 		t.Fatalf("%s is %s, want %s", id, v.State, state)
 	}
 	return v
+}
+
+// eventNames renders events as "event task" for comparison.
+func eventNames(events []Event) string {
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = strings.TrimSpace(e.Event + " " + e.Task)
+	}
+	return strings.Join(names, ", ")
+}
+
+func wantEvents(t testing.TB, events []Event, want string) {
+	t.Helper()
+	if got := eventNames(events); got != want {
+		t.Fatalf("events are [%s], want [%s]", got, want)
+	}
+}
+
+// events returns the whole history.
+func history(t testing.TB, b *Board) []Event {
+	t.Helper()
+	events, torn, err := b.History(HistoryFilter{})
+	if err != nil || torn != 0 {
+		t.Fatalf("history: %v, %d torn", err, torn)
+	}
+	return events
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func writeFile(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// clock is a wall clock and a boot clock that a test sets.
+type clock struct {
+	mu   sync.Mutex
+	wall time.Time
+	boot time.Duration
+}
+
+func fakeClock(t testing.TB) *clock {
+	t.Helper()
+	c := &clock{wall: time.Now(), boot: time.Hour}
+	t.Cleanup(fsx.SetNow(func() time.Time {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.wall
+	}))
+	t.Cleanup(fsx.SetBootClock(func() (time.Duration, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.boot, nil
+	}))
+	return c
+}
+
+// pass lets time go by on both clocks.
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall, c.boot = c.wall.Add(d), c.boot+d
+}
+
+// step sets the wall clock alone, as somebody does who corrects it.
+func (c *clock) step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall = c.wall.Add(d)
 }
 
 func TestLife(t *testing.T) {
@@ -121,54 +283,69 @@ func TestLife(t *testing.T) {
 	if c.ID != "t_1" || c.State != StateClaimed || c.ClaimedBy != "ann" {
 		t.Fatalf("claimed %s in state %s by %s", c.ID, c.State, c.ClaimedBy)
 	}
-	_, err := b.Claim(ctx, ClaimRequest{Worker: "ann", SpawnID: "ann-1"})
+	_, err := b.Claim(ctx, request("", "ann"))
 	wantCode(t, err, errs.AlreadyHolding)
-	_, err = b.Claim(ctx, ClaimRequest{ID: "t_1", Worker: "bob", SpawnID: "bob-1"})
+	_, err = b.Claim(ctx, request("t_1", "bob"))
 	wantCode(t, err, errs.AlreadyClaimed)
-	_, err = b.Claim(ctx, ClaimRequest{ID: "t_2", Worker: "bob", SpawnID: "bob-1"})
+	_, err = b.Claim(ctx, request("t_2", "bob"))
 	wantCode(t, err, errs.Blocked)
-	_, err = b.Claim(ctx, ClaimRequest{Worker: "bob", SpawnID: "bob-1"})
+	_, err = b.Claim(ctx, request("", "bob"))
 	wantCode(t, err, errs.NothingClaimable)
 	r := mustSubmit(t, b, "t_1", "ann")
-	if r.Outcome != OutcomeCompleted || len(r.Ready) != 1 || r.Ready[0] != "t_2" {
+	if r.Outcome != OutcomeCompleted || r.Verdict != VerdictNone || len(r.Ready) != 1 || r.Ready[0] != "t_2" {
 		t.Fatalf("submit gave %+v", r)
 	}
 	mustClaim(t, b, "", "bob")
 	if r := mustSubmit(t, b, "t_2", "bob"); r.Verdict != VerdictPassed || r.Task.GateRuns != 1 {
 		t.Fatalf("submit gave %+v", r)
 	}
-	_, err = b.Claim(ctx, ClaimRequest{Worker: "bob", SpawnID: "bob-1"})
+	_, err = b.Claim(ctx, request("", "bob"))
 	wantCode(t, err, errs.BoardDrained)
-	events, torn, err := b.History(HistoryFilter{})
-	if err != nil || torn != 0 {
-		t.Fatal(err, torn)
-	}
-	var names []string
-	for _, e := range events {
-		names = append(names, e.Event+" "+e.Task)
-	}
-	t.Log(names)
-	if data, err := os.ReadFile(b.Path()); err == nil {
-		t.Logf("\n%s", data)
-	}
-	if f, err := b.Check(); err != nil || len(f) != 0 {
-		t.Fatalf("findings %v, %v", f, err)
+	wantEvents(t, history(t, b), "added t_1, added t_2, claimed t_1, completed t_1, claimed t_2, completed t_2")
+	wantSound(t, b)
+	if findings, err := b.Check(); err != nil || len(findings) != 0 {
+		t.Fatalf("findings %v, %v", findings, err)
 	}
 }
 
-func TestFailedSubmissionBacksOff(t *testing.T) {
+// TestNothing asks every verb of a board that has no state.
+func TestNothing(t *testing.T) {
 	ctx := context.Background()
 	b := openTest(t, Options{})
-	n := 2
-	mustAdd(t, b, NewTask{Subject: "one", MaxAttempts: &n})
-	mustClaim(t, b, "t_1", "ann")
-	r, err := b.Submit(ctx, SubmitRequest{ID: "t_1", Worker: "ann", SpawnID: "ann-1", Status: "failed", Result: " no disk \n"})
-	if err != nil || r.Outcome != OutcomeFailed || r.Task.State != StateWaiting || r.Task.ErrorMessage != "no disk" {
-		t.Fatalf("%+v, %v", r, err)
+	if there, err := b.Exists(); there || err != nil {
+		t.Fatal(there, err)
 	}
-	if d := r.Task.NotBefore - time.Now().UnixMilli(); d < 25_000 || d > 30_000 {
-		t.Fatalf("back-off is %d ms", d)
+	_, err := b.Claim(ctx, request("", "ann"))
+	wantCode(t, err, errs.NothingClaimable)
+	_, err = b.Claim(ctx, request("t_1", "ann"))
+	wantCode(t, err, errs.NotFound)
+	_, err = b.Submit(ctx, submission("t_1", "ann"))
+	wantCode(t, err, errs.NotFound)
+	_, err = b.Show("t_1")
+	wantCode(t, err, errs.NotFound)
+	_, err = b.Cancel(ctx, "t_1", "", false)
+	wantCode(t, err, errs.NoSession)
+	_, err = b.Fold(ctx, true)
+	wantCode(t, err, errs.NoSession)
+	if l, err := b.Look(); err != nil || l.Exists || l.Fold {
+		t.Fatalf("%+v, %v", l, err)
 	}
-	_, err = b.Claim(ctx, ClaimRequest{ID: "t_1", Worker: "ann", SpawnID: "ann-1"})
-	wantCode(t, err, errs.Blocked)
+	if list, err := b.Tasks(); len(list) != 0 || err != nil {
+		t.Fatal(list, err)
+	}
+	if list, err := b.Held("ann", ""); len(list) != 0 || err != nil {
+		t.Fatal(list, err)
+	}
+	if r, err := b.Repair(ctx); r.Needed || err != nil {
+		t.Fatal(r, err)
+	}
+	if f, err := b.Check(); len(f) != 0 || err != nil {
+		t.Fatal(f, err)
+	}
+	if exists(b.o.Dir) {
+		t.Fatal("a look created the board")
+	}
+	if _, err := Open(Options{Dir: "relative"}); errs.CodeOf(err) != errs.Usage {
+		t.Fatal(err)
+	}
 }

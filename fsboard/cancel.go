@@ -54,15 +54,18 @@ func (b *Board) Cancel(ctx context.Context, id, reason string, cascade bool) ([]
 // waits for a task that is completed does not wait for what that waited for.
 func (t *tx) cancelled(id string, cascade bool) ([]string, error) {
 	ids, seen := []string{id}, map[string]bool{id: true}
-	for i := 0; cascade && i < len(ids); i++ {
+	var waiters map[string][]string
+	if cascade {
+		var err error
+		if waiters, err = t.snap.waiters(); err != nil {
+			return nil, corrupt(t.b.Path(), err)
+		}
+	}
+	for i := 0; i < len(ids); i++ {
 		if t.snap.completed(ids[i]) {
 			continue
 		}
-		dependents, err := t.snap.dependents(ids[i])
-		if err != nil {
-			return nil, corrupt(t.b.Path(), err)
-		}
-		for _, d := range dependents {
+		for _, d := range waiters[ids[i]] {
 			if !seen[d] {
 				seen[d] = true
 				ids = append(ids, d)

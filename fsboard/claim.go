@@ -130,7 +130,7 @@ func (b *Board) checkWorker(worker, spawnID string) error {
 	case w.Life == LifeDead:
 		e.Msg = "this life of " + worker + " has ended"
 	case w.Unread:
-		return errs.New(errs.Failure, "the record of %s cannot be read", worker).WithHint("teams doctor")
+		return errs.New(errs.Failure, "%w", w.unread(worker)).WithHint("teams doctor")
 	default:
 		return nil
 	}

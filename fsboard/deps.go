@@ -87,6 +87,21 @@ func (t *tx) checkCycle(id string, deps []string) error {
 	return nil
 }
 
+// waiters returns the ids of the tasks that directly depend on each id.
+func (s *snapshot) waiters() (map[string][]string, error) {
+	out := map[string][]string{}
+	for i := range s.lines {
+		t, err := s.at(i)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range t.DependsOn {
+			out[d] = append(out[d], t.ID)
+		}
+	}
+	return out, nil
+}
+
 // hopeless returns the dependencies, direct or not, that keep a task from ever
 // becoming claimable without the leader: failed, cancelled or missing ones.
 func (s *snapshot) hopeless(task *Task) ([]string, error) {

@@ -119,7 +119,7 @@ func (t *tx) foldClaim(f *found) error {
 	}
 	if w.Unread {
 		// Its role's gate is not known, so this waits; the marker protects it.
-		t.b.report(fmt.Errorf("fold claim of %s: the record of %s cannot be read", f.id, fsx.SafeLine(m.Worker)))
+		t.b.report(fmt.Errorf("fold claim of %s: %w", f.id, w.unread(m.Worker)))
 		return nil
 	}
 	if task, err = t.edit(f.id); err != nil {

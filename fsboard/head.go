@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+
+	"github.com/seed6990a682/teams/internal/rawjson"
 )
 
 // head is line 1 of the snapshot without its opening of the tasks. It holds
@@ -48,8 +50,6 @@ type bootDue struct {
 	Until  int64  `json:"until,omitempty"`
 }
 
-type plainHead head
-
 // parseHead decodes line 1, with or without its end of line.
 func parseHead(line1 []byte) (head, error) {
 	var h head
@@ -60,7 +60,7 @@ func parseHead(line1 []byte) (head, error) {
 	}
 	obj = bytes.TrimSuffix(bytes.TrimRight(obj, " "), []byte(","))
 	obj = append(append(make([]byte, 0, len(obj)+1), obj...), '}')
-	extra, err := decodeKeeping(obj, (*plainHead)(&h))
+	extra, err := rawjson.Decode(headFields, &h, obj)
 	if err != nil {
 		return h, fmt.Errorf("line 1: %w", err)
 	}
@@ -101,7 +101,7 @@ func formatOf(data []byte) int {
 
 // line returns line 1 with its end of line.
 func (h *head) line() ([]byte, error) {
-	obj, err := encodeKeeping((*plainHead)(h), h.extra)
+	obj, err := rawjson.Append(nil, headFields, h, h.extra)
 	if err != nil {
 		return nil, err
 	}

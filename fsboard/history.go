@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/rawjson"
 )
 
 // Names of events.
@@ -60,6 +61,16 @@ type Event struct {
 	Fields     []string        `json:"fields,omitempty"`  // what an edit changed
 	Notices    []Notice        `json:"notices,omitempty"` // who is told of it
 	Record     json.RawMessage `json:"record,omitempty"`
+}
+
+// MarshalJSON writes the event as it stands in the file.
+func (e Event) MarshalJSON() ([]byte, error) { return rawjson.Append(nil, eventFields, &e, nil) }
+
+// UnmarshalJSON reads an event; what it does not know is dropped.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	*e = Event{}
+	_, err := rawjson.Decode(eventFields, e, data)
+	return err
 }
 
 func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }

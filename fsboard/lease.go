@@ -126,6 +126,9 @@ func (t *tx) sweep() error {
 		}
 		reason := t.over(task)
 		if reason == "" {
+			if w := t.b.o.Roster.Lookup(task.Claim.Worker, task.Claim.SpawnID); w.Unread {
+				t.b.report(fmt.Errorf("%s: whether its holder lives is not known: %w", task.ID, w.unread(task.Claim.Worker)))
+			}
 			continue
 		}
 		waiting, err := t.takeSubmission(task)

@@ -36,12 +36,13 @@ func (b *Board) Look() (Look, error) {
 	return l, nil
 }
 
-// lostHolder reports whether the life of a holder is over.
+// lostHolder reports whether the life of a holder is over, or cannot be told
+// because its record cannot be read, which the fold then reports.
 func (b *Board) lostHolder(h *head) bool {
 	for _, name := range h.Holders {
 		for _, spawn := range h.HolderSpawns[name] {
-			switch b.o.Roster.Lookup(name, spawn).Life {
-			case LifeDead, LifeReplaced:
+			w := b.o.Roster.Lookup(name, spawn)
+			if w.Unread || w.Life == LifeDead || w.Life == LifeReplaced {
 				return true
 			}
 		}

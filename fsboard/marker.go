@@ -3,7 +3,6 @@ package fsboard
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/rawjson"
 )
 
 // maxMarker bounds a marker file; a result has at most 1 MiB, which JSON may
@@ -88,7 +88,7 @@ func readMarker(path, id string) (*Marker, error) {
 		return nil, err
 	}
 	m := new(Marker)
-	if err := json.Unmarshal(data, m); err != nil {
+	if _, err := rawjson.Decode(markerFields, m, data); err != nil {
 		// The clock is read now: a marker that came while others were read is
 		// not from the future.
 		age := fsx.Now().Sub(info.ModTime())
@@ -176,7 +176,10 @@ func (b *Board) markers(dir string) (all []found, unreadable []error, err error)
 
 // publishMarker publishes a marker by link. fs.ErrExist: another is there.
 func publishMarker(path string, m *Marker) error {
-	data, err := encodeLines(m)
+	data, err := rawjson.Append(nil, markerFields, m, nil)
+	if err == nil {
+		data, err = onLines(data)
+	}
 	if err != nil {
 		return err
 	}

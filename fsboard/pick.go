@@ -6,48 +6,34 @@ import (
 	"strings"
 
 	"github.com/seed6990a682/teams/internal/errs"
-	"github.com/seed6990a682/teams/internal/fsx"
 )
 
-// next claims the first task that the worker may take.
+// next claims the first task that the worker may take. The ready list only
+// says where to look: what can be claimed, and that nothing can, is for the
+// snapshot to say.
 func (c *claimer) next() (*TaskView, error) {
-	b := c.b
-	rev, err := b.revision()
+	v, err := c.b.View()
 	if err != nil {
 		return nil, err
 	}
-	if list, ok := b.readReady(rev); ok {
-		if v, err := c.first(list, rev); v != nil || err != nil {
-			return v, err
+	if list, ok := c.b.readReady(v.Revision()); ok {
+		if won, err := c.first(list, v); won != nil || err != nil {
+			return won, err
 		}
 	}
-	// The list is only a hint: that nothing can be claimed is for the snapshot
-	// to say.
-	s, err := b.load()
+	list, err := v.snap.candidates()
 	if err != nil {
-		return nil, err
+		return nil, corrupt(c.b.Path(), err)
 	}
-	if s == nil {
-		return nil, nothingYet()
+	if won, err := c.first(list, v); won != nil || err != nil {
+		return won, err
 	}
-	list, err := s.candidates()
-	if err != nil {
-		return nil, corrupt(b.Path(), err)
-	}
-	if v, err := c.first(list, s.head.Revision); v != nil || err != nil {
-		return v, err
-	}
-	return nil, b.nothing(s, c.r)
+	return nil, c.b.nothing(v.snap, c.r)
 }
 
 // first claims the first of the candidates that the worker may take; nil and
 // nil when there is none.
-func (c *claimer) first(list readyList, rev int64) (*TaskView, error) {
-	ids, _, err := c.b.markerIDs("claims")
-	if err != nil {
-		return nil, err
-	}
-	now := fsx.Now().UnixMilli()
+func (c *claimer) first(list readyList, v *View) (*TaskView, error) {
 	orphaned := false
 	mine := []byte("\t" + c.r.Worker + "\t")
 	for _, own := range []bool{true, false} { // what is assigned to it comes first
@@ -58,26 +44,26 @@ func (c *claimer) first(list readyList, rev int64) (*TaskView, error) {
 			if own && !bytes.Contains(row, mine) {
 				continue
 			}
-			task, ok := parseCandidate(row)
-			if !ok || (task.assignee == c.r.Worker) != own || !task.mayTake(c.r, now) {
+			hint, ok := parseCandidate(row)
+			if !ok || (hint.assignee == c.r.Worker) != own || !hint.mayTake(c.r, v.now) {
 				continue
 			}
-			if _, marked := slices.BinarySearch(ids, task.id); marked {
-				if !orphaned && c.mayFold() {
-					_, is := c.b.whose(task.id, task.epoch)
-					orphaned = is == nobodys
-				}
+			t, err := v.Task(hint.id)
+			if err != nil {
+				return nil, err
+			}
+			if t == nil || v.claimable(t, c.r) != nil {
 				continue
 			}
-			v, err := c.take(task.id, task.epoch, rev)
+			won, err := c.take(t.ID, t.Epoch, v.Revision())
 			switch {
 			case err == errOrphan:
 				orphaned = true
 				continue
 			case errs.CodeOf(err) == errs.AlreadyClaimed, errs.CodeOf(err) == errs.TaskEnded, errs.CodeOf(err) == errs.NotFound:
-				continue // the list was older than the board, or a rival was first
+				continue // the board moved on, or a rival was first
 			}
-			return v, err
+			return won, err
 		}
 	}
 	if orphaned && c.mayFold() {

@@ -302,6 +302,9 @@ func (t *tx) believeMarkers(r *Repaired) error {
 			return
 		}
 		c := task.clone()
+		if old := c.Claim; old != nil {
+			t.note(Event{Event: EventReleased, Task: c.ID, Epoch: c.Epoch, Worker: old.Worker, SpawnID: old.SpawnID, Token: old.Token, Reason: "repaired", By: Leader})
+		}
 		if c.Status != Pending {
 			c.toPending()
 		}

@@ -1,5 +1,11 @@
 package fsboard
 
+import (
+	"fmt"
+
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
 // Life says what is known of one life of a worker.
 type Life int
 
@@ -20,12 +26,22 @@ type Worker struct {
 	// its role and the gate of that are not known. A claim marker of such a
 	// worker is left for a later fold.
 	Unread bool
+	// Cause is why the record could not be read, with its path; it may be nil.
+	Cause error
 	// Agent is the worker's role, compared with a task's role. Empty: none.
 	Agent string
 	// Cwd is the directory in which a gate for its claims runs. Empty: the project.
 	Cwd string
 	// Verify is the default gate of its role, used when a task has none.
 	Verify string
+}
+
+// unread is the error for a worker whose record could not be read.
+func (w *Worker) unread(name string) error {
+	if w.Cause == nil {
+		return fmt.Errorf("the record of %s cannot be read", fsx.SafeLine(name))
+	}
+	return fmt.Errorf("the record of %s cannot be read: %w", fsx.SafeLine(name), w.Cause)
 }
 
 // Roster tells the board about workers. The board asks it under its lock, so

@@ -108,7 +108,7 @@ func (t *tx) stuckMarker(ids []string) error {
 				WithPath(path).WithHint("try again in 30 s")
 		}
 		if w := t.b.o.Roster.Lookup(m.Worker, m.SpawnID); w.Unread {
-			return errs.New(errs.Conflict, "%s has a claim on %s, and its record cannot be read", m.Worker, id).WithPath(path).WithHint("teams doctor")
+			return errs.New(errs.Conflict, "%s has a claim on %s, and %w", m.Worker, id, w.unread(m.Worker)).WithPath(path).WithHint("teams doctor")
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strconv"
 	"sync"
+
+	"github.com/seed6990a682/teams/internal/rawjson"
 )
 
 // Format is the newest snapshot format that this package writes.
@@ -269,7 +271,7 @@ func parseWhole(data []byte) (*snapshot, error) {
 	}
 	s := newSnapshot("", "")
 	s.head = head{Holders: []string{}}
-	extra, err := decodeKeeping(data, (*plainHead)(&s.head))
+	extra, err := rawjson.Decode(headFields, &s.head, data)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/seed6990a682/teams/internal/rawjson"
 )
 
 // Status is the stored state of a task.
@@ -177,66 +179,61 @@ func (t *Task) clone() *Task {
 	return &c
 }
 
-// The plain types have the fields without the methods.
-type (
-	plainTask    Task
-	plainClaim   Claim
-	plainGate    Gate
-	plainReceipt Receipt
-	plainDecided Decided
-)
-
 // MarshalJSON writes the known fields, then those that were read and are not
 // known.
 func (t Task) MarshalJSON() ([]byte, error) {
 	if t.DependsOn == nil {
 		t.DependsOn = []string{}
 	}
-	return encodeKeeping((plainTask)(t), t.extra)
+	return rawjson.Append(nil, taskFields, &t, t.extra)
 }
 
 // UnmarshalJSON reads a task; fields that are missing get their defaults.
 func (t *Task) UnmarshalJSON(data []byte) (err error) {
 	*t = *newTask()
-	t.extra, err = decodeKeeping(data, (*plainTask)(t))
+	t.extra, err = rawjson.Decode(taskFields, t, data)
 	return err
 }
 
 // MarshalJSON and UnmarshalJSON of the nested records keep unknown fields too.
 
 // MarshalJSON writes known and kept fields.
-func (c Claim) MarshalJSON() ([]byte, error) { return encodeKeeping((plainClaim)(c), c.extra) }
+func (c Claim) MarshalJSON() ([]byte, error) { return rawjson.Append(nil, claimFields, &c, c.extra) }
 
 // UnmarshalJSON keeps fields that it does not know.
 func (c *Claim) UnmarshalJSON(data []byte) (err error) {
-	c.extra, err = decodeKeeping(data, (*plainClaim)(c))
+	c.extra, err = rawjson.Decode(claimFields, c, data)
 	return err
 }
 
 // MarshalJSON writes known and kept fields.
-func (g Gate) MarshalJSON() ([]byte, error) { return encodeKeeping((plainGate)(g), g.extra) }
+func (g Gate) MarshalJSON() ([]byte, error) { return rawjson.Append(nil, gateFields, &g, g.extra) }
 
 // UnmarshalJSON keeps fields that it does not know.
 func (g *Gate) UnmarshalJSON(data []byte) (err error) {
-	g.extra, err = decodeKeeping(data, (*plainGate)(g))
+	g.extra, err = rawjson.Decode(gateFields, g, data)
 	return err
 }
 
 // MarshalJSON writes known and kept fields.
-func (r Receipt) MarshalJSON() ([]byte, error) { return encodeKeeping((plainReceipt)(r), r.extra) }
+func (r Receipt) MarshalJSON() ([]byte, error) {
+	return rawjson.Append(nil, receiptFields, &r, r.extra)
+}
 
 // UnmarshalJSON keeps fields that it does not know.
 func (r *Receipt) UnmarshalJSON(data []byte) (err error) {
-	r.extra, err = decodeKeeping(data, (*plainReceipt)(r))
+	r.extra, err = rawjson.Decode(receiptFields, r, data)
 	return err
 }
 
 // MarshalJSON writes known and kept fields.
-func (d Decided) MarshalJSON() ([]byte, error) { return encodeKeeping((plainDecided)(d), d.extra) }
+func (d Decided) MarshalJSON() ([]byte, error) {
+	return rawjson.Append(nil, decidedFields, &d, d.extra)
+}
 
 // UnmarshalJSON keeps fields that it does not know.
 func (d *Decided) UnmarshalJSON(data []byte) (err error) {
-	d.extra, err = decodeKeeping(data, (*plainDecided)(d))
+	d.extra, err = rawjson.Decode(decidedFields, d, data)
 	return err
 }
 

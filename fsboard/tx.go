@@ -151,6 +151,9 @@ func (t *tx) adoptBoard() error {
 		}
 		t.put(task)
 		t.note(Event{Event: EventAdded, Task: task.ID, Epoch: task.Epoch, By: Leader, Reason: "adopted"})
+		if c := task.Claim; c != nil {
+			t.note(Event{Event: EventClaimed, Task: task.ID, Epoch: task.Epoch, Worker: c.Worker, SpawnID: c.SpawnID, Token: c.Token, Reason: "adopted"})
+		}
 	}
 	return nil
 }

@@ -132,6 +132,9 @@ func (v *View) whyHeld(t *TaskView) []Reason {
 			holder.Hint = "teams tick"
 		}
 	}
+	if t.State != StateClaimed {
+		holder.Hint = "" // what helps is to decide the submission
+	}
 	reasons := []Reason{holder}
 	if t.State == StateClaimed {
 		return reasons

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,11 +30,12 @@ func (m *Message) WriteTo(path string) error {
 		return err
 	}
 	return fsx.PublishFunc(path, func(w io.Writer) error {
-		if _, err := w.Write(head); err != nil {
-			return err
+		for _, part := range [][]byte{head, m.Body} {
+			if _, err := w.Write(part); err != nil {
+				return &fs.PathError{Op: "publish", Path: path, Err: err}
+			}
 		}
-		_, err := w.Write(m.Body)
-		return err
+		return nil
 	})
 }
 

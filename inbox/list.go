@@ -105,11 +105,12 @@ func (b *Box) List(all bool) (list []*Message, problems []error, err error) {
 	return b.Find(Query{All: all})
 }
 
-// Find is List for the messages that q selects.
+// Find is List for the messages that q selects. With q.All a message that is
+// marked or made unread once meanwhile is found all the same.
 func (b *Box) Find(q Query) (found []*Message, problems []error, err error) {
 	looks := []bool{false}
 	if q.All {
-		// In this order a message that is marked or unmarked meanwhile is found.
+		// In this order one that changes sides meanwhile is found.
 		looks = []bool{false, true, false}
 	}
 	seen := map[string]bool{}
@@ -122,12 +123,9 @@ func (b *Box) Find(q Query) (found []*Message, problems []error, err error) {
 			if seen[id] || q.ID != nil && !q.ID(id) {
 				continue
 			}
-			m, err := b.Peek(id, read)
-			if errors.Is(err, fs.ErrNotExist) && q.All {
-				m, err = b.Peek(id, !read)
-			}
+			m, err := b.peek(id, read, q.All)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue
+				continue // it was marked, withdrawn, or removed
 			}
 			seen[id] = true
 			switch {
@@ -140,6 +138,19 @@ func (b *Box) Find(q Query) (found []*Message, problems []error, err error) {
 	}
 	slices.SortStableFunc(found, func(a, c *Message) int { return strings.Compare(a.ID, c.ID) })
 	return found, problems, nil
+}
+
+// peek is Peek, on either side if the message was moved since it was listed.
+func (b *Box) peek(id string, read, either bool) (*Message, error) {
+	m, err := b.Peek(id, read)
+	for range lookRounds {
+		if !either || !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		read = !read
+		m, err = b.Peek(id, read)
+	}
+	return m, err
 }
 
 // Strays lists the paths of what lies among the messages under names that are

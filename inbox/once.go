@@ -19,8 +19,8 @@ type onceKey struct {
 }
 
 // keyPatience is how long PublishOnce waits for somebody else who is finishing
-// the same key, which takes a few milliseconds.
-const keyPatience = 2 * time.Second
+// the same key, which takes a few milliseconds. Tests shorten it.
+var keyPatience = 2 * time.Second
 
 // PublishOnce delivers a message at most once per key, whatever dies in
 // between. dir is where keys are remembered and key a file name in it. The

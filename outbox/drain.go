@@ -44,7 +44,11 @@ func (o *Outbox) Drain(leader *inbox.Box, check func(*inbox.Message) string) (Dr
 		return d, nil
 	}
 	// First that the reports are there, then that they are not here.
-	for _, dir := range []string{filepath.Join(leader.Dir(), "new"), filepath.Join(o.dir, "new")} {
+	dirs := []string{filepath.Join(leader.Dir(), "new"), filepath.Join(o.dir, "rejected"), filepath.Join(o.dir, "new")}
+	for i, dir := range dirs {
+		if i == 1 && len(d.Rejected) == 0 {
+			continue
+		}
 		if err := fsx.FsyncDir(dir); err != nil {
 			return d, fmt.Errorf("drain reports: %w", err)
 		}
@@ -228,7 +232,7 @@ func (o *Outbox) setAside(m *inbox.Message, reason string, d *Drained) error {
 	}
 	m.Outcome = reason
 	d.Rejected = append(d.Rejected, m)
-	return fsx.FsyncDir(filepath.Join(o.dir, "rejected"))
+	return nil
 }
 
 func (o *Outbox) makeRejected() error {

@@ -58,7 +58,7 @@ done <"$scratch/packages"
 echo "$count packages are on the board, four workers take them"
 
 # The work itself is to compile the package and its tests; the gate judges it.
-"$teams" work -j 4 -- sh -c 'package=$(cat) && go build -o /dev/null "$package" && echo "$package compiles"' &
+"$teams" work -j 4 --gate-retries 0 -- sh -c 'package=$(cat) && go build -o /dev/null "$package" && echo "$package compiles"' &
 worker=$!
 "$teams" wait --timeout 30m >/dev/null || true
 wait "$worker" || echo "selfcheck: the workers ended with exit status $?" >&2
@@ -71,8 +71,6 @@ echo
 done=$(wc -l <"$scratch/completed")
 "$teams" task list --state ready,claimed,submitted,verifying,waiting,blocked,failed,cancelled -q | while read -r id; do
 	"$teams" task show "$id"
-	log=$("$teams" task show "$id" --json | sed -n 's/.*"log":"\([^"]*\)".*/\1/p')
-	[ -z "$log" ] || tail -n 40 "$log"
 done
 # A task without a passed gate would be no check at all.
 passed=$("$teams" export | grep -c '"verdict":"passed"' || true)

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/seed6990a682/teams/internal/errs"
@@ -31,9 +32,7 @@ func (e *Env) guard(f func() error) (err error) {
 func (e *Env) dispatch(args []string) error {
 	cl := splitArgs(args)
 	e.JSON = wantsJSON(cl.head)
-	if len(cl.head) > 0 && cl.head[0] == "--version" {
-		cl.head = append([]string{versionEntry.Path}, cl.head[1:]...)
-	}
+	cl.head = versionFlag(cl.head)
 	inv := find(cl.head)
 	if inv.stuck {
 		return unknown(inv)
@@ -46,7 +45,7 @@ func (e *Env) dispatch(args []string) error {
 	}
 	if e.JSON && inv.entry.NoJSON {
 		return errs.New(errs.Usage, "%s cannot be used with --json, it prints text only", inv.path).
-			WithHint("teams %s", inv.path)
+			WithHint("teams %s --help", inv.path)
 	}
 	e.Verb = inv.path
 	cmd := inv.entry.New()
@@ -54,14 +53,34 @@ func (e *Env) dispatch(args []string) error {
 		if err := e.parse(inv.entry, cmd, inv.args, cl); err != nil {
 			return err
 		}
-		if !inv.entry.OwnSignals {
-			e.catchSignals()
+		switch {
+		case inv.entry.OwnSignals:
+		case inv.entry.Quick:
+			e.handleSignalsSoon()
+		default:
+			e.HandleSignals()
 		}
 	}
 	if err := e.enterDir(); err != nil {
 		return err
 	}
 	return cmd.Run(e.ctx, e)
+}
+
+// versionFlag makes the verb version of --version in its place.
+func versionFlag(head []string) []string {
+	for i := 0; i < len(head); {
+		n := globalFlag("", head[i])
+		if n == 0 {
+			if head[i] == "--version" {
+				head = slices.Clone(head)
+				head[i] = versionEntry.Path
+			}
+			break
+		}
+		i += n
+	}
+	return head
 }
 
 // enterDir carries out -C.

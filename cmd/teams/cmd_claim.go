@@ -21,7 +21,8 @@ var claimEntry = Entry{
 		"teams claim --wait --timeout 10m --tag docs",
 		"teams claim --mine   # what I hold already",
 	},
-	New: func() Command { return new(claimCmd) },
+	New:   func() Command { return new(claimCmd) },
+	Quick: true,
 }
 
 type claimCmd struct {
@@ -90,6 +91,7 @@ func (c *claimCmd) claim(ctx context.Context, e *Env, t *team.Team, b *fsboard.B
 	if perr != nil {
 		return nil, perr
 	}
+	e.HandleSignals()
 	what := "a task that can be claimed"
 	if c.ID != "" {
 		what = r.ID

@@ -14,6 +14,7 @@ var envEntry = Entry{
 	Summary:  "Print the exports that make a shell act as a teammate",
 	Examples: []string{`eval "$(teams env w1)"`},
 	New:      func() Command { return new(envCmd) },
+	Quick:    true,
 }
 
 type envCmd struct {

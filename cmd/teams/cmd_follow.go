@@ -24,7 +24,7 @@ type followCmd struct {
 }
 
 func (c *followCmd) Help() string {
-	return "With --json it prints one value a line. With --peek each message is printed once, those first that are unread now."
+	return "With --json it prints one value a line. With --peek each message is printed once, beginning with those that are unread now."
 }
 
 func (c *followCmd) Check() error { return checkFormat(c.Format) }
@@ -50,17 +50,7 @@ func (c *followCmd) Run(ctx context.Context, e *Env) error {
 		}
 		defer lock.Unlock()
 	}
-	w, err := e.mailWaiter(t, who)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	seen := map[string]bool{}
-	r := team.ReceiveRequest{Who: who, Keep: c.Peek, Show: func(m *inbox.Message) error {
-		if seen[m.ID] {
-			return nil
-		}
-		seen[m.ID] = c.Peek
+	show := func(m *inbox.Message) error {
 		return e.Stream(struct {
 			Message messageData `json:"message"`
 		}{newMessageData(m, true)}, func(w *render.Writer) {
@@ -70,12 +60,27 @@ func (c *followCmd) Run(ctx context.Context, e *Env) error {
 			}
 			writeMessage(w, m, c.Format)
 		})
-	}}
+	}
+	r := e.receiving(t, who, c.Format)
+	r.Show, r.Batch = show, nil
+	seen := map[string]bool{}
+	w, err := e.mailWaiter(t, who)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
 	for {
-		if _, _, err := e.receive(ctx, t, r); err != nil {
-			return err
+		if c.Peek {
+			var problems []error
+			problems, err = t.Look(ctx, who, seen, show)
+			r.warn(problems)
+		} else {
+			_, _, _, err = r.once(ctx)
 		}
-		if err := w.Wait(ctx); err != nil {
+		if err == nil {
+			err = w.Wait(ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}

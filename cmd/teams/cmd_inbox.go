@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/render"
@@ -13,6 +14,7 @@ var inboxEntry = Entry{
 	Group:    groupMail,
 	Summary:  "List the unread messages",
 	Examples: []string{"teams inbox", "teams inbox --all", "teams inbox --open   # what I still owe an answer"},
+	Quick:    true,
 	New:      func() Command { return new(inboxCmd) },
 }
 
@@ -31,15 +33,23 @@ func (c *inboxCmd) Run(ctx context.Context, e *Env) error {
 		return err
 	}
 	who := t.Reader()
-	list, problems, err := t.Inbox(ctx, who, c.All || c.Open)
+	look := t.Owed
+	if !c.Open {
+		look = func(ctx context.Context, who team.Identity) ([]*inbox.Message, []error, error) {
+			return t.Inbox(ctx, who, c.All)
+		}
+	}
+	list, problems, err := look(ctx, who)
+	if err == nil && len(list) == 0 {
+		err = errors.Join(problems...) // what cannot be read is not none
+	}
 	if err != nil {
 		return err
 	}
 	e.warnProblems(problems)
-	if c.Open {
-		if list, err = owed(t, who, list); err != nil {
-			return err
-		}
+	exists, err := t.Exists()
+	if err != nil {
+		return err
 	}
 	e.Result(newMessagesData(list, false), func(w *render.Writer) {
 		if e.Quiet {
@@ -51,28 +61,14 @@ func (c *inboxCmd) Run(ctx context.Context, e *Env) error {
 		shown := list[len(list)-w.Shown(len(list), 0):]
 		writeMail(w, shown, mailFrom)
 		w.Showing(len(shown), len(list))
-		if len(list) == 0 {
+		switch {
+		case !exists:
+			w.Linef("session %s has no state yet", t.Session)
+		case len(list) == 0 && c.Open:
+			w.Linef("%s owes no reply", who.Name)
+		case len(list) == 0:
 			w.Linef("no mail for %s", who.Name)
 		}
 	})
 	return nil
-}
-
-// owed keeps the messages whose senders still wait for a reply.
-func owed(t *team.Team, who team.Identity, list []*inbox.Message) ([]*inbox.Message, error) {
-	open, err := t.Owed(who.Name)
-	if err != nil {
-		return nil, err
-	}
-	waiting := map[string]bool{}
-	for _, r := range open {
-		waiting[r.ID] = true
-	}
-	var out []*inbox.Message
-	for _, m := range list {
-		if waiting[m.ID] {
-			out = append(out, m)
-		}
-	}
-	return out, nil
 }

@@ -16,13 +16,14 @@ var joinEntry = Entry{
 		`eval "$(teams join w1 --pid $$)"`,
 		`eval "$(teams join w1 --takeover --pid $$)"`,
 	},
-	New: func() Command { return new(joinCmd) },
+	New:   func() Command { return new(joinCmd) },
+	Quick: true,
 }
 
 type joinCmd struct {
 	Name     string `arg:"" help:"The name: a to z, 0 to 9, _ and -, at most 32, beginning with a letter."`
 	Agent    string `placeholder:"AGENT" complete:"agent" help:"Its role."`
-	PID      int    `name:"pid" placeholder:"PID" help:"The process whose end is the end of this teammate; $$ is the shell itself."`
+	PID      int    `name:"pid" placeholder:"PID" help:"The process whose end is the end of this teammate; $$$$ is the shell itself."`
 	Takeover bool   `help:"Take the name from a teammate that lives; what that one holds is released."`
 }
 
@@ -51,6 +52,7 @@ func (c *joinCmd) Run(ctx context.Context, e *Env) error {
 			return err
 		}
 	}
+	e.after(ctx, b)
 	e.Result(teammateData{tm}, func(w *render.Writer) {
 		if e.Quiet {
 			w.Linef("%s", tm.Name)

@@ -14,6 +14,7 @@ var leaveEntry = Entry{
 	Summary:  "End being a teammate; what I hold becomes free again",
 	Examples: []string{"teams leave", "teams leave --as w1"},
 	New:      func() Command { return new(leaveCmd) },
+	Quick:    true,
 }
 
 type leaveCmd struct{}
@@ -35,6 +36,7 @@ func (c *leaveCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
+	e.after(ctx, b)
 	e.Result(struct {
 		Teammate team.Teammate `json:"teammate"`
 		Released []string      `json:"released"`

@@ -14,12 +14,13 @@ var readEntry = Entry{
 	Group:    groupMail,
 	Summary:  "Print one message and mark it as read",
 	Examples: []string{"teams read 20261130T130501.123456Z-alice-7f3a9c", "teams read ID --raw > body", "teams read ID --peek --as bob"},
+	Quick:    true,
 	New:      func() Command { return new(readCmd) },
 }
 
 type readCmd struct {
 	ID   string `arg:"" complete:"message" help:"The message."`
-	Raw  bool   `help:"The body alone, byte for byte."`
+	Raw  bool   `help:"The body alone, byte for byte; on a terminal what could harm it is replaced."`
 	Peek bool   `help:"Do not mark it; anybody may look with --as NAME."`
 }
 
@@ -37,11 +38,13 @@ func (c *readCmd) Run(ctx context.Context, e *Env) error {
 	} else if who, err = e.mailReader(t); err != nil {
 		return err
 	}
-	return t.Mail(ctx, who, c.ID, func(m *inbox.Message) error {
+	problems, err := t.Mail(ctx, who, c.ID, func(m *inbox.Message) error {
 		return e.Stream(struct {
 			Message messageData `json:"message"`
 		}{newMessageData(m, true)}, func(w *render.Writer) {
 			switch {
+			case c.Raw && w.Terminal():
+				w.Block(string(m.Body))
 			case c.Raw:
 				w.Raw(m.Body)
 			case e.Quiet:
@@ -51,4 +54,6 @@ func (c *readCmd) Run(ctx context.Context, e *Env) error {
 			}
 		})
 	}, c.Peek)
+	e.warnProblems(problems)
+	return err
 }

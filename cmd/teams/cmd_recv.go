@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed6990a682/teams/inbox"
@@ -15,6 +16,7 @@ var recvEntry = Entry{
 	Group:    groupMail,
 	Summary:  "Print the unread messages and mark them as read",
 	Examples: []string{"teams recv", "teams recv --wait --timeout 10m --max 1", "teams recv --format agent"},
+	Quick:    true,
 	New:      func() Command { return new(recvCmd) },
 }
 
@@ -49,32 +51,45 @@ func (c *recvCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	r := e.receiving(who, c.Format)
+	r := e.receiving(t, who, c.Format)
 	r.Max = c.Max
-	n, left, err := e.receive(ctx, t, r)
+	n, left, problems, err := r.once(ctx)
+	if err == nil && n == 0 && !c.Wait {
+		err = errors.Join(problems...) // what cannot be read is not none
+	}
+	if err == nil && n == 0 && c.Wait {
+		n, left, err = c.wait(ctx, e, r)
+	}
 	if err != nil {
 		return err
-	}
-	if n == 0 && c.Wait {
-		if n, left, err = c.wait(ctx, e, t, r); err != nil {
-			return err
-		}
 	}
 	if n == 0 {
 		return errs.New(errs.NoMail, "no mail for %s", who.Name).WithHint("teams recv --wait waits for some")
 	}
-	if left > 0 && !e.JSON {
+	if left > 0 {
 		e.printErr("", fmt.Sprintf("%d newer unread", left))
 	}
 	return nil
 }
 
-// receiving prints messages as they are received: one by one, or as one JSON
-// value.
-func (e *Env) receiving(who team.Identity, format string) team.ReceiveRequest {
-	r := team.ReceiveRequest{Who: who}
+// receiver prints messages as they are received.
+type receiver struct {
+	team.ReceiveRequest
+	e      *Env
+	t      *team.Team
+	warned map[string]bool // the problems that were told already
+}
+
+// receiving makes a receiver that prints one by one, or one JSON value.
+func (e *Env) receiving(t *team.Team, who team.Identity, format string) *receiver {
+	r := &receiver{e: e, t: t, warned: map[string]bool{}}
+	r.Who = who
 	if e.JSON {
-		r.Batch = func(list []*inbox.Message) error { return e.Stream(newMessagesData(list, true), nil) }
+		r.Batch = func(list []*inbox.Message, left int) error {
+			d := newMessagesData(list, true)
+			d.Unread = left
+			return e.Stream(d, nil)
+		}
 		return r
 	}
 	r.Show = func(m *inbox.Message) error {
@@ -89,18 +104,28 @@ func (e *Env) receiving(who team.Identity, format string) team.ReceiveRequest {
 	return r
 }
 
-// receive is one look at the mailbox.
-func (e *Env) receive(ctx context.Context, t *team.Team, r team.ReceiveRequest) (n, left int, err error) {
-	n, left, problems, err := t.Receive(ctx, r)
-	e.warnProblems(problems)
-	return n, left, err
+// once is one look at the mailbox. Each problem is told once.
+func (r *receiver) once(ctx context.Context) (n, left int, problems []error, err error) {
+	n, left, problems, err = r.t.Receive(ctx, r.ReceiveRequest)
+	r.warn(problems)
+	return n, left, problems, err
+}
+
+func (r *receiver) warn(problems []error) {
+	for _, err := range problems {
+		if text := err.Error(); !r.warned[text] {
+			r.warned[text] = true
+			r.e.Warnf("%s", text)
+		}
+	}
 }
 
 // wait looks again and again until there is mail.
-func (c *recvCmd) wait(ctx context.Context, e *Env, t *team.Team, r team.ReceiveRequest) (n, left int, err error) {
+func (c *recvCmd) wait(ctx context.Context, e *Env, r *receiver) (n, left int, err error) {
+	e.HandleSignals()
 	ctx, cancel := deadline(ctx, c.Timeout)
 	defer cancel()
-	w, err := e.mailWaiter(t, r.Who)
+	w, err := e.mailWaiter(r.t, r.Who)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -108,7 +133,7 @@ func (c *recvCmd) wait(ctx context.Context, e *Env, t *team.Team, r team.Receive
 	live := e.Live("waiting for mail")
 	defer live.Done()
 	for {
-		if n, left, err = e.receive(ctx, t, r); n > 0 || err != nil {
+		if n, left, _, err = r.once(ctx); n > 0 || err != nil {
 			return n, left, err
 		}
 		if err := w.Wait(ctx); err != nil {
@@ -122,6 +147,11 @@ func (e *Env) mailWaiter(t *team.Team, who team.Identity) (*team.MailWaiter, err
 	poll, err := e.poll()
 	if err != nil {
 		return nil, err
+	}
+	if who.Leader { // its mailbox is there from now on
+		if _, err := t.EnsureSession(); err != nil {
+			return nil, err
+		}
 	}
 	w := t.NewMailWaiter(who, poll)
 	if w.Polling() {

@@ -12,6 +12,7 @@ var releaseEntry = Entry{
 	Summary:  "Give a claimed task back",
 	Examples: []string{"teams release t_12 --reason 'needs a decision first'"},
 	New:      func() Command { return new(releaseCmd) },
+	Quick:    true,
 }
 
 type releaseCmd struct {

@@ -13,6 +13,7 @@ var renewEntry = Entry{
 	Summary:  "Make the lease of a claim of mine end later",
 	Examples: []string{"teams renew t_12", "teams renew t_12 --lease 30m"},
 	New:      func() Command { return new(renewCmd) },
+	Quick:    true,
 }
 
 type renewCmd struct {

@@ -11,6 +11,7 @@ var replyEntry = Entry{
 	Group:    groupMail,
 	Summary:  "Answer a message; settles what its sender waits for",
 	Examples: []string{"teams reply 20261130T130501.123456Z-alice-7f3a9c - < answer.md"},
+	Quick:    true,
 	New:      func() Command { return new(replyCmd) },
 }
 
@@ -20,14 +21,14 @@ type replyCmd struct {
 	sendFlags
 }
 
-func (c *replyCmd) Check() error { return (&sendCmd{sendFlags: c.sendFlags}).Check() }
+func (c *replyCmd) Check() error { return c.check() }
 
 func (c *replyCmd) Run(ctx context.Context, e *Env) error {
 	t, err := e.team()
 	if err != nil {
 		return err
 	}
-	to, err := t.ReplyRecipient(t.Reader(), c.ID)
+	to, err := t.ReplyRecipient(ctx, t.Reader(), c.ID)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
 	"github.com/seed6990a682/teams/internal/team"
@@ -20,7 +21,8 @@ var sendEntry = Entry{
 		`teams send bob,carol "please pull"`,
 		`teams send bob --expects-reply --wait --timeout 20m "which port?"`,
 	},
-	New: func() Command { return new(sendCmd) },
+	Quick: true,
+	New:   func() Command { return new(sendCmd) },
 }
 
 // sendFlags are the flags that send and reply share.
@@ -51,6 +53,16 @@ func (c *sendCmd) Help() string {
 }
 
 func (c *sendCmd) Check() error {
+	if to := c.recipients(); c.Wait && (len(to) > 1 || len(to) == 1 && to[0] == team.AllName) {
+		return errs.New(errs.Usage, "--wait waits for one reply, so it goes with one recipient")
+	}
+	return c.check()
+}
+
+// recipients splits the recipients.
+func (c *sendCmd) recipients() []string { return nonEmpty(strings.Split(c.To, ",")) }
+
+func (c *sendFlags) check() error {
 	switch {
 	case c.Wait && !c.ExpectsReply:
 		return errs.New(errs.Usage, "--wait waits for a reply, so --expects-reply is needed")
@@ -63,7 +75,7 @@ func (c *sendCmd) Check() error {
 }
 
 func (c *sendCmd) Run(ctx context.Context, e *Env) error {
-	to := nonEmpty(strings.Split(c.To, ","))
+	to := c.recipients()
 	if len(to) == 0 {
 		return errs.New(errs.Usage, "no recipient was given").WithHint("teams send leader -")
 	}
@@ -79,7 +91,7 @@ func (e *Env) send(ctx context.Context, r team.SendRequest, text *string, f *sen
 	if err != nil {
 		return err
 	}
-	if r.From, err = e.mailReader(t); err != nil {
+	if err := t.CheckLife(); err != nil {
 		return err
 	}
 	if r.Body, err = e.Bytes(*text); err != nil {
@@ -87,6 +99,15 @@ func (e *Env) send(ctx context.Context, r team.SendRequest, text *string, f *sen
 	}
 	r.Status, r.Task, r.Key, r.Later, r.Hold = f.Status, taskIDArg(f.Task), f.Key, f.Later, f.Hold
 	r.AllowEmpty, r.ExpectsReply, r.Deadline = f.AllowEmpty, f.ExpectsReply, f.Deadline.Std()
+	if r.From = t.Reader(); !r.From.Leader && t.SpawnID == "" {
+		// It may be about to become a teammate; not for a message that cannot be sent.
+		if err := t.CheckSend(ctx, r); err != nil {
+			return err
+		}
+	}
+	if r.From, err = e.mailReader(t); err != nil {
+		return err
+	}
 	sent, err := t.Send(ctx, r)
 	if err != nil {
 		if len(sent) == 0 {
@@ -95,7 +116,7 @@ func (e *Env) send(ctx context.Context, r team.SendRequest, text *string, f *sen
 		return e.Fail(err, manySent(sent), func(w *render.Writer) { writeSent(w, sent, e.Quiet) })
 	}
 	if f.Wait {
-		return e.awaitReply(ctx, t, sent, f)
+		return e.awaitReply(ctx, t, r.From, sent[0].Message, f)
 	}
 	text2 := func(w *render.Writer) { writeSent(w, sent, e.Quiet) }
 	if len(sent) == 1 {
@@ -140,31 +161,31 @@ func writeSent(w *render.Writer, sent []team.Sent, quiet bool) {
 }
 
 // awaitReply waits for the reply to what was sent and prints it.
-func (e *Env) awaitReply(ctx context.Context, t *team.Team, sent []team.Sent, f *sendFlags) error {
-	if len(sent) != 1 {
-		return errs.New(errs.Usage, "--wait needs one recipient, the message went to %d", len(sent))
-	}
-	poll, err := e.poll()
-	if err != nil {
-		return err
-	}
+func (e *Env) awaitReply(ctx context.Context, t *team.Team, who team.Identity, m *inbox.Message, f *sendFlags) error {
+	e.HandleSignals()
 	timeout := f.Timeout
 	if timeout == nil {
 		timeout = f.Deadline
 	}
 	ctx, cancel := deadline(ctx, timeout)
 	defer cancel()
-	m := sent[0].Message
-	live := e.Live("waiting for the reply of " + m.To)
-	reply, err := t.AwaitReply(ctx, team.RequestOf(m), poll)
-	live.Done()
+	w, err := e.mailWaiter(t, who)
 	if err != nil {
-		return waitTimedOut(err, "the reply of "+m.To+" to "+m.ID)
-	}
-	if err := e.Stream(struct {
-		Message messageData `json:"message"`
-	}{newMessageData(reply, true)}, func(w *render.Writer) { writeMessage(w, reply, formatText) }); err != nil {
 		return err
 	}
-	return t.Box(m.From).Mark(reply.ID)
+	defer w.Close()
+	live := e.Live("waiting for the reply of " + m.To)
+	defer live.Done()
+	err = t.AwaitReply(ctx, who, team.RequestOf(m), w, func(reply *inbox.Message) error {
+		return e.Stream(struct {
+			Message messageData `json:"message"`
+		}{newMessageData(reply, true)}, func(w *render.Writer) {
+			if e.Quiet {
+				w.Linef("%s", reply.ID)
+				return
+			}
+			writeMessage(w, reply, formatText)
+		})
+	})
+	return waitTimedOut(err, "the reply of "+m.To+" to "+m.ID)
 }

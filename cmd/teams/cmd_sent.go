@@ -11,6 +11,7 @@ var sentEntry = Entry{
 	Group:    groupMail,
 	Summary:  "List what I have sent, as it lies at the recipients",
 	Examples: []string{"teams sent", "teams sent --unread"},
+	Quick:    true,
 	New:      func() Command { return new(sentCmd) },
 }
 
@@ -18,18 +19,18 @@ type sentCmd struct {
 	Unread bool `help:"Only what has not been read yet."`
 }
 
-func (c *sentCmd) Run(_ context.Context, e *Env) error {
+func (c *sentCmd) Run(ctx context.Context, e *Env) error {
 	t, err := e.team()
 	if err != nil {
 		return err
 	}
 	who := t.Reader()
-	list, problems, err := t.Sent(who, c.Unread)
-	if err != nil {
+	list, problems, err := t.Sent(ctx, who, c.Unread)
+	e.warnProblems(problems)
+	if err != nil && len(list) == 0 {
 		return err
 	}
-	e.warnProblems(problems)
-	e.Result(newMessagesData(list, false), func(w *render.Writer) {
+	return e.Fail(err, newMessagesData(list, false), func(w *render.Writer) {
 		if e.Quiet {
 			for _, m := range list {
 				w.Linef("%s", m.ID)
@@ -43,5 +44,4 @@ func (c *sentCmd) Run(_ context.Context, e *Env) error {
 			w.Linef("%s has sent nothing", who.Name)
 		}
 	})
-	return nil
 }

@@ -19,7 +19,8 @@ var submitEntry = Entry{
 		"teams submit t_12",
 		"teams submit t_12 --failed --result 'the API is gone'",
 	},
-	New: func() Command { return new(submitCmd) },
+	New:   func() Command { return new(submitCmd) },
+	Quick: true,
 }
 
 type submitCmd struct {

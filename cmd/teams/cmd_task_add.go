@@ -17,7 +17,8 @@ var taskAddEntry = Entry{
 		`teams task add "Document it" --depends-on t_1 --priority 1 -d @notes.md`,
 		`teams task add --batch plan.jsonl`,
 	},
-	New: func() Command { return new(taskAddCmd) },
+	New:   func() Command { return new(taskAddCmd) },
+	Quick: true,
 }
 
 // taskFields are the flags that add, edit and delegate share.

@@ -13,6 +13,7 @@ var taskCancelEntry = Entry{
 	Summary:  "Cancel a task that is not completed",
 	Examples: []string{"teams task cancel t_12 --reason 'not needed any more'", "teams task cancel t_12 --cascade"},
 	New:      func() Command { return new(taskCancelCmd) },
+	Quick:    true,
 }
 
 type taskCancelCmd struct {

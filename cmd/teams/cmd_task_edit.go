@@ -16,7 +16,8 @@ var taskEditEntry = Entry{
 		`teams task edit t_12 --assignee ann`,
 		`teams task edit t_12 --depends-on ''   # it waits for nothing any more`,
 	},
-	New: func() Command { return new(taskEditCmd) },
+	New:   func() Command { return new(taskEditCmd) },
+	Quick: true,
 }
 
 type taskEditCmd struct {

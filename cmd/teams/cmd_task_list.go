@@ -16,6 +16,7 @@ var taskListEntry = Entry{
 	Summary:  "List the tasks of the board",
 	Examples: []string{"teams task list", "teams task list --state ready,claimed", "teams task list --mine -q"},
 	New:      func() Command { return new(taskListCmd) },
+	Quick:    true,
 }
 
 type taskListCmd struct {

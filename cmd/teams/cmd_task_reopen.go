@@ -8,6 +8,7 @@ var taskReopenEntry = Entry{
 	Summary:  "Make an ended task pending again",
 	Examples: []string{"teams task reopen t_12"},
 	New:      func() Command { return new(taskReopenCmd) },
+	Quick:    true,
 }
 
 type taskReopenCmd struct {

@@ -12,6 +12,7 @@ var taskShowEntry = Entry{
 	Summary:  "Show everything about a task",
 	Examples: []string{"teams task show t_12", "teams task show t_12 --json"},
 	New:      func() Command { return new(taskShowCmd) },
+	Quick:    true,
 }
 
 type taskShowCmd struct {

@@ -13,6 +13,7 @@ var taskWhyEntry = Entry{
 	Summary:  "Tell what keeps a task from being claimed, and what would help",
 	Examples: []string{"teams task why t_12"},
 	New:      func() Command { return new(taskWhyCmd) },
+	Quick:    true,
 }
 
 type taskWhyCmd struct {

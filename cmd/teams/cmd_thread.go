@@ -11,6 +11,7 @@ var threadEntry = Entry{
 	Group:    groupMail,
 	Summary:  "Show a conversation from both sides",
 	Examples: []string{"teams thread 20261130T130501.123456Z-alice-7f3a9c"},
+	Quick:    true,
 	New:      func() Command { return new(threadCmd) },
 }
 
@@ -18,17 +19,17 @@ type threadCmd struct {
 	ID string `arg:"" complete:"message" help:"Any message of it."`
 }
 
-func (c *threadCmd) Run(_ context.Context, e *Env) error {
+func (c *threadCmd) Run(ctx context.Context, e *Env) error {
 	t, err := e.team()
 	if err != nil {
 		return err
 	}
-	list, problems, err := t.Thread(t.Reader(), c.ID)
-	if err != nil {
+	list, problems, err := t.Thread(ctx, t.Reader(), c.ID)
+	e.warnProblems(problems)
+	if err != nil && len(list) == 0 {
 		return err
 	}
-	e.warnProblems(problems)
-	e.Result(newMessagesData(list, true), func(w *render.Writer) {
+	return e.Fail(err, newMessagesData(list, true), func(w *render.Writer) {
 		for _, m := range list {
 			if e.Quiet {
 				w.Linef("%s", m.ID)
@@ -37,5 +38,4 @@ func (c *threadCmd) Run(_ context.Context, e *Env) error {
 			writeMessage(w, m, formatText)
 		}
 	})
-	return nil
 }

@@ -17,12 +17,13 @@ var tickEntry = Entry{
 		"teams tick",
 		"* * * * * cd /srv/app && PATH=/usr/local/bin:/usr/bin:/bin teams tick -q",
 	},
-	New: func() Command { return new(tickCmd) },
+	New:   func() Command { return new(tickCmd) },
+	Quick: true,
 }
 
 type tickCmd struct {
 	Gates       int `placeholder:"N" help:"Gates that run beside each other (the number of cores)."`
-	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told (3)."`
+	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told."`
 }
 
 func (c *tickCmd) Help() string {

@@ -11,6 +11,7 @@ var unreadEntry = Entry{
 	Group:    groupMail,
 	Summary:  "Make a read message unread again",
 	Examples: []string{"teams unread 20261130T130501.123456Z-alice-7f3a9c"},
+	Quick:    true,
 	New:      func() Command { return new(unreadCmd) },
 }
 
@@ -18,7 +19,7 @@ type unreadCmd struct {
 	ID string `arg:"" complete:"message" help:"The message."`
 }
 
-func (c *unreadCmd) Run(_ context.Context, e *Env) error {
+func (c *unreadCmd) Run(ctx context.Context, e *Env) error {
 	t, err := e.team()
 	if err != nil {
 		return err
@@ -27,11 +28,7 @@ func (c *unreadCmd) Run(_ context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	box := t.Box(who.Name)
-	if err := box.Unread(c.ID); err != nil {
-		return err
-	}
-	m, err := box.Peek(c.ID, false)
+	m, err := t.Unread(ctx, who, c.ID)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,12 @@ func (c *waitCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil && list == nil {
 		return err
 	}
-	text := func(w *render.Writer) { e.writeIDsOr(w, list, writeTaskList) }
+	text := func(w *render.Writer) {
+		e.writeIDsOr(w, list, writeTaskList)
+		if len(list) == 0 && !e.Quiet {
+			w.Linef("no tasks")
+		}
+	}
 	if err != nil {
 		return e.Fail(waitTimedOut(err, "tasks"), listData(list, len(list)), text)
 	}

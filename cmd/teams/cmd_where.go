@@ -12,6 +12,7 @@ var whereEntry = Entry{
 	Summary:  "Print which session this is, who I am, and where the files are",
 	Examples: []string{"teams where", "cat \"$(teams where -q)/board.json\""},
 	New:      func() Command { return new(whereCmd) },
+	Quick:    true,
 }
 
 type whereCmd struct{}

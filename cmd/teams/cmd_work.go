@@ -36,7 +36,7 @@ type workCmd struct {
 	Tag         []string  `sep:"none" placeholder:"TAG" help:"Only tasks with this tag; may be repeated."`
 	Lease       *Duration `placeholder:"DURATION" help:"Claims end after this time unless renewed; the loop renews them."`
 	Wait        bool      `help:"Wait on when the board is drained."`
-	GateRetries int       `default:"3" placeholder:"N" help:"Runs of CMD after a failed gate, before the task is submitted as failed (3)."`
+	GateRetries int       `default:"3" placeholder:"N" help:"Runs of CMD after a failed gate, before the task is submitted as failed."`
 
 	command []string
 }
@@ -90,7 +90,7 @@ func (c *workCmd) Run(ctx context.Context, e *Env) error {
 	out, errOut := e.ChildOutput()
 	r := team.WorkRequest{
 		Name: name, Agent: c.Role, Command: c.command, Once: c.Once, MaxTasks: c.MaxTasks, Tags: c.Tag, Lease: lease, Wait: c.Wait,
-		GateRetries: c.GateRetries, Poll: poll, Stdout: out, Stderr: errOut, Stop: stop.first,
+		GateRetries: c.retries(), Poll: poll, Stdout: out, Stderr: errOut, Stop: stop.first,
 		Report: func(ev team.WorkEvent) { e.workEvent(ev) },
 	}
 	if c.Jobs <= 1 && c.Jobs != 1 {
@@ -112,6 +112,14 @@ func (c *workCmd) Run(ctx context.Context, e *Env) error {
 		})
 	}
 	return group.Wait()
+}
+
+// retries is --gate-retries for the loop, for which zero is the default.
+func (c *workCmd) retries() int {
+	if c.GateRetries == 0 {
+		return -1
+	}
+	return c.GateRetries
 }
 
 // workEvent tells of one event: a JSON value a line, or a line on stderr.

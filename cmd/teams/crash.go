@@ -115,8 +115,10 @@ func (e *Env) crashed() error {
 	return e.crash
 }
 
-// catchSignals makes SIGINT and SIGTERM cancel the context. A second one ends
-// the program at once, as it does without us.
+// HandleSignals makes SIGINT and SIGTERM cancel the context. A second one ends
+// the program at once, as it does without us. Further calls do nothing.
+func (e *Env) HandleSignals() { e.signals.Do(e.catchSignals) }
+
 func (e *Env) catchSignals() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
@@ -129,6 +131,15 @@ func (e *Env) catchSignals() {
 		e.cancel(errs.New(errs.Interrupted, "interrupted by %s", name))
 	}()
 }
+
+// signalDelay is how long a Quick command may take before it handles signals.
+const signalDelay = 25 * time.Millisecond
+
+// handleSignalsSoon is HandleSignals for a command that is over in a moment,
+// as a rule: two threads are more than it needs for anything else. Until then a
+// signal ends the program as it does without us. What is on disk is whole then
+// too, as after any other sudden end.
+func (e *Env) handleSignalsSoon() { time.AfterFunc(signalDelay, e.HandleSignals) }
 
 // explain replaces the errors of contexts by what happened to the command.
 func (e *Env) explain(err error) error {

@@ -32,6 +32,7 @@ type Env struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	stdinRead bool
+	signals   sync.Once // see HandleSignals
 
 	concluded atomic.Bool
 

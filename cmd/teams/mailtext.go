@@ -76,6 +76,8 @@ type messagesData struct {
 	Unread   int           `json:"unread"`
 }
 
+// newMessagesData counts the unread ones of the list; recv, which has marked
+// all of it, says how many are left instead.
 func newMessagesData(list []*inbox.Message, body bool) messagesData {
 	d := messagesData{Messages: make([]messageData, 0, len(list)), Total: len(list)}
 	for _, m := range list {
@@ -95,7 +97,7 @@ func writeMail(w *render.Writer, list []*inbox.Message, who func(*inbox.Message)
 		if m.Read {
 			mark = "○"
 		}
-		table.Row(m.ID, mark, w.Time(m.Time()), who(m), m.Status+m.Event, m.Title)
+		table.Row(m.ID, mark, w.Time(m.Time()), who(m), m.Status+m.Event+m.Outcome, m.Title)
 	}
 	table.Flush()
 }
@@ -144,7 +146,7 @@ func agentMessage(m *inbox.Message) string {
 	body := strings.NewReplacer("&", "&amp;", "<", "&lt;")
 	var b strings.Builder
 	b.WriteString(`<agent-message from="` + attr.Replace(m.From) + `" id="` + attr.Replace(m.ID) + `"`)
-	for _, a := range []struct{ name, value string }{{"kind", kindAttr(m)}, {"event", m.Event}, {"status", m.Status}, {"task", m.Task}, {"reply-to", m.ReplyTo}} {
+	for _, a := range []struct{ name, value string }{{"kind", kindAttr(m)}, {"event", m.Event}, {"status", m.Status}, {"task", m.Task}, {"reply-to", m.ReplyTo}, {"expects-reply", m.ExpectsReply}} {
 		if a.value != "" {
 			b.WriteString(" " + a.name + `="` + attr.Replace(a.value) + `"`)
 		}

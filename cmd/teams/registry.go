@@ -67,6 +67,9 @@ type Entry struct {
 	Hidden bool
 	// OwnSignals: the command handles SIGINT and SIGTERM itself.
 	OwnSignals bool
+	// Quick: the command is over in a moment, unless it calls HandleSignals
+	// before it waits or starts a program.
+	Quick bool
 	// Bare: the command has no flags and no arguments. It is run without a
 	// grammar and without signal handling when nothing but switches is given.
 	Bare bool
@@ -109,6 +112,9 @@ var registry = []*Entry{
 	&leaveEntry,
 	&envEntry,
 	&tickEntry,
+	&harnessEntry,
+	&harnessStatusEntry,
+	&harnessStopEntry,
 	&sessionEndEntry,
 	&whereEntry,
 	&sessionsEntry,

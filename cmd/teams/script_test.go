@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"teams":       main,
 		"teams-frame": frameMain, // with the commands of framecmds_test.go
+		"teams-clock": clockMain, // with the clocks of clock_test.go
 	})
 }
 

@@ -37,7 +37,7 @@ func (e *Env) openWith(o team.BoardOptions) (*team.Team, *fsboard.Board, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	o.LockTimeout = e.LockWait()
+	o.LockTimeout, o.BeforeGate = e.LockWait(), e.HandleSignals
 	b, err := t.Board(o)
 	e.opened = t
 	return t, b, err

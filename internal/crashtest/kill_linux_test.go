@@ -89,7 +89,7 @@ type target struct{ call, path string }
 func (k *killer) undisturbed(t *testing.T) (names []string, targets []target) {
 	w := k.w.clone(filepath.Join(t.TempDir(), "root"))
 	r, calls := w.trace(k.sc, tracing{})
-	if r.code != k.sc.code || !r.reply.whole {
+	if r.code != k.sc.code || !k.sc.told(&r) {
 		t.Fatalf("exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	k.check(t, w, r, "undisturbed", -1)
@@ -157,7 +157,7 @@ func (k *killer) once(t *testing.T, p target, n int) bool {
 		return false
 	}
 	k.kills++
-	if r.reply.whole {
+	if k.sc.told(&r) {
 		k.told++
 	}
 	after := -1
@@ -182,7 +182,7 @@ func (k *killer) check(t *testing.T, w *world, r result, what string, after int)
 			t.Logf("%s: the state is kept in %s", what, w.keep())
 		}
 	}()
-	stage := w.survived(k.sc, k.before, r.reply.whole)
+	stage := w.survived(k.sc, k.before, k.sc.told(&r))
 	n := k.full[after]
 	if k.full[after]++; t.Failed() || n >= 2 && !*long {
 		return

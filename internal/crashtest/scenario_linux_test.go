@@ -27,6 +27,8 @@ type scenario struct {
 	as      string
 	args    []string
 	code    int      // how it ends when nobody disturbs it
+	errCode string   // the code of its error then
+	promise string   // the stage that its success tells of, "" for happened
 	touched []string // tasks and teammates that it may change
 	// stage tells what of it happened; anything but the constants is a violation.
 	stage func(s *sight) string
@@ -186,4 +188,9 @@ func (w *world) works(name, id string) {
 	w.t.Helper()
 	w.must(name, nil, "claim", id, "--max", "9")
 	w.must(name, nil, "submit", id)
+}
+
+// told reports whether a result is the one of an undisturbed run.
+func (sc *scenario) told(r *result) bool {
+	return r.reply.whole && (r.reply.OK && sc.code == 0 || r.reply.Error.Code == sc.errCode && sc.code != 0)
 }

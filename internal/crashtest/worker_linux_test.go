@@ -152,7 +152,7 @@ func submitScenarios() []scenario {
 			next: again(),
 		},
 		{
-			name: "submit, gate fails", threads: true, as: "cy", args: []string{"submit", "t_7"}, code: 1, touched: []string{"t_7"},
+			name: "submit, gate fails", threads: true, as: "cy", args: []string{"submit", "t_7"}, code: 1, errCode: "gate_failed", touched: []string{"t_7"},
 			prepare: func(w *world) {
 				w.ok("", "task", "add", "bad", "--verify", "false")
 				w.ok("cy", "claim", "t_7")

@@ -131,7 +131,12 @@ func badMarkers(t *testing.T, dir string) {
 		t.Errorf("the good marker: %+v", got)
 	}
 	second := s.run("tick")
-	if second.code != 0 || second.out != "" || strings.Contains(second.err, "rejected") {
+	for line := range strings.SplitSeq(second.out, "\n") {
+		if line != "" && !strings.Contains(line, "t_13 ") && !strings.Contains(line, "notices") {
+			t.Errorf("second tick: %s", line)
+		}
+	}
+	if second.code != 0 || second.err != "" {
 		t.Errorf("second tick: %s", second)
 	}
 	age(t, fresh, time.Minute)

@@ -172,7 +172,9 @@ func TestWorkLoops(t *testing.T) {
 	}
 	// The first free name: w1 was left, w2 is another while w1 runs.
 	loop := s.start("work", "--wait", "--", "sh", "-c", "echo $TEAMS_NAME")
-	eventually(t, "w1 works", func() bool { return exists(s.team("w1", "alive.lock")) && strings.Contains(s.ok("sessions"), "1 living") })
+	eventually(t, "w1 works", func() bool {
+		return exists(s.team("w1", "alive.lock")) && strings.Contains(s.ok("sessions"), "1 living")
+	})
 	id := s.add("while it waits")
 	s.ok("wait", id, "--timeout", "30s")
 	if got := s.show(id); got.Result != "w1" {
@@ -294,7 +296,7 @@ func TestWorkLease(t *testing.T) {
 
 	// A loop that is stopped (SIGSTOP) for longer than its lease loses the task.
 	id := s.add("lost")
-	loop = s.start("work", "--as", "w1", "--lease", "500ms", "--", "sleep", "1.5")
+	loop = s.start("work", "--as", "w1", "--lease", "500ms", "--max-tasks", "1", "--", "sleep", "1.5")
 	eventually(t, "it works", func() bool { return s.show(id).State == "claimed" })
 	loop.signal(syscall.SIGSTOP)
 	time.Sleep(700 * time.Millisecond)

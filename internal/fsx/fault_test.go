@@ -63,7 +63,7 @@ func changes() []change {
 		{"replace", true, newContent, rep, dir, nil},
 		{"replace", false, newContent, rep, dir, nil},
 		{"parts", true, newContent, rep, dir, nil},
-		{"hint", true, newContent, []Op{OpOpen, OpWrite, OpRename}, nil, nil},
+		{"hint", true, newContent, []Op{OpOpen, OpWrite, OpRename, OpUnlink}, nil, unlink},
 		{"append", true, oldContent + newContent, []Op{OpOpen, OpRead, OpWrite, OpFsync}, []Op{OpFsync}, nil},
 		{"append", false, newContent, append([]Op{OpOpen}, publish...), dir, unlink},
 	}

@@ -32,9 +32,19 @@ func (l *Lock) Path() string { return l.path }
 func (l *Lock) Unlock() error {
 	l.once.Do(func() {
 		held.remove(l)
-		l.err = pathErr("unlock", l.path, l.fl.Unlock())
+		l.err = pathErr("unlock", l.path, unlock(l.fl))
 	})
 	return l.err
+}
+
+// unlock frees a flock. On a network file system that can be interrupted too,
+// and the lock would then stay held for as long as the process lives.
+func unlock(fl *flock.Flock) error {
+	for {
+		if err := fl.Unlock(); bare(err) != syscall.EINTR {
+			return err
+		}
+	}
 }
 
 // held refers to every lock that is held: were a forgotten one collected, the
@@ -186,7 +196,7 @@ func Held(path string) (bool, error) {
 	case !ok:
 		return true, nil
 	}
-	defer fl.Unlock()
+	defer unlock(fl)
 	if fi, err := fl.Stat(); err == nil && !fi.Mode().IsRegular() {
 		return false, notLockFile(path, fi)
 	}
@@ -240,7 +250,7 @@ func newWaiter(path string) *waiter {
 		defer idle.mu.Unlock()
 		if i := slices.Index(idle.waiters[path], w); i >= 0 {
 			idle.waiters[path] = slices.Delete(idle.waiters[path], i, i+1)
-			_ = w.fl.Unlock() // too late
+			_ = unlock(w.fl) // too late
 			return
 		}
 		w.arrived <- err
@@ -284,7 +294,7 @@ func waitFlock(ctx context.Context, path string) (*flock.Flock, bool, error) {
 func settle(fl *flock.Flock, path string) (*Lock, error) {
 	ok, err := checkLocked(fl, path)
 	if !ok || err != nil {
-		_ = fl.Unlock()
+		_ = unlock(fl)
 		return nil, err
 	}
 	l := &Lock{path: path, fl: fl}
@@ -342,4 +352,13 @@ func notLockFile(path string, fi fs.FileInfo) error {
 		kind = kindOf(uint32(sys.Mode))
 	}
 	return irregular("lock", path, kind, "regular file")
+}
+
+// Is reports whether the file that the lock is on is the one that info is of.
+func (l *Lock) Is(info fs.FileInfo) (bool, error) {
+	locked, err := l.fl.Stat()
+	if err != nil {
+		return false, pathErr("stat", l.path, err)
+	}
+	return os.SameFile(locked, info), nil
 }

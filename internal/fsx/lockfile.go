@@ -32,7 +32,7 @@ func LockFile(path string) (*Lock, bool, error) {
 	}
 	locked, err := fl.Stat()
 	if err == nil && !locked.Mode().IsRegular() {
-		_ = fl.Unlock()
+		_ = unlock(fl)
 		return nil, false, notLockFile(path, locked)
 	}
 	if err == nil {
@@ -43,7 +43,7 @@ func LockFile(path string) (*Lock, bool, error) {
 			return l, true, nil
 		}
 	}
-	_ = fl.Unlock()
+	_ = unlock(fl)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, lockErr(path, err)
 	}

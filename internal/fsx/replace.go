@@ -49,7 +49,15 @@ func ReplaceHint(path string, parts [][]byte) error {
 	if err := t.close(); err != nil {
 		return pathErr("replace", path, err)
 	}
-	err = call(OpRename, path, func() error { return unix.Rename(t.name, path) })
+	// The old file is swapped out and then removed, where that can be done: a
+	// rename onto it makes ext4 write the new content to the disk at once.
+	swapped := true
+	err = call(OpRename, path, func() error { return swap(t.name, path) })
+	switch err {
+	case unix.ENOENT, unix.EINVAL, unix.ENOSYS, unix.ENOTSUP:
+		swapped = false
+		err = call(OpRename, path, func() error { return unix.Rename(t.name, path) })
+	}
 	if err != nil {
 		ours, lerr := t.isAt(path)
 		switch {
@@ -60,7 +68,7 @@ func ReplaceHint(path string, parts [][]byte) error {
 			return pathErr("replace", path, err)
 		}
 	}
-	t.inUse = false
+	t.inUse = swapped
 	return nil
 }
 

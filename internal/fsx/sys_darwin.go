@@ -17,3 +17,7 @@ func fsync(fd int) error {
 func renameExclusive(src, dst string) error {
 	return unix.RenamexNp(src, dst, unix.RENAME_EXCL)
 }
+
+// swap exchanges two files. The errors are those of renameExclusive, and
+// unix.ENOENT when there is only one of them.
+func swap(a, b string) error { return unix.RenamexNp(a, b, unix.RENAME_SWAP) }

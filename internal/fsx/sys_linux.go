@@ -9,3 +9,9 @@ func fsync(fd int) error { return unix.Fsync(fd) }
 func renameExclusive(src, dst string) error {
 	return unix.Renameat2(unix.AT_FDCWD, src, unix.AT_FDCWD, dst, unix.RENAME_NOREPLACE)
 }
+
+// swap exchanges two files. The errors are those of renameExclusive, and
+// unix.ENOENT when there is only one of them.
+func swap(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+}

@@ -13,6 +13,7 @@ import (
 type BoardOptions struct {
 	LockTimeout time.Duration // 0: 10 s
 	GateRetries int           // failed gates of a claim before the leader is told; 0: 3
+	BeforeGate  func()        // called before a gate starts; may be nil
 }
 
 // Board opens the session's board with the roster and the gates of this team.
@@ -20,16 +21,19 @@ type BoardOptions struct {
 func (t *Team) Board(o BoardOptions) (*fsboard.Board, error) {
 	return fsboard.Open(fsboard.Options{
 		Dir: t.BoardDir(), Root: t.Root, Project: t.Project, Session: t.Session,
-		Roster: t, Gates: gates{}, HarnessLive: t.HarnessLive,
+		Roster: t, Gates: gates{o.BeforeGate}, HarnessLive: t.HarnessLive,
 		LockTimeout: o.LockTimeout, GateRetries: o.GateRetries,
 	})
 }
 
 // gates runs the gates of the board with the package verify.
-type gates struct{}
+type gates struct{ before func() }
 
 // Run implements [fsboard.Gates].
-func (gates) Run(ctx context.Context, g fsboard.GateRun) (fsboard.Receipt, error) {
+func (gs gates) Run(ctx context.Context, g fsboard.GateRun) (fsboard.Receipt, error) {
+	if gs.before != nil {
+		gs.before()
+	}
 	extra := []string{"TEAMS_TASK=" + g.Task.ID}
 	if g.Worker != "" {
 		extra = append(extra, EnvName+"="+g.Worker)

@@ -15,82 +15,139 @@ import (
 )
 
 // published is notices.json: the board revision up to which the notices that
-// its events owe are published.
+// its events owe are published, all but those that could not be.
 type published struct {
-	Revision int64 `json:"revision"`
+	Revision int64        `json:"revision"`
+	Pending  []owedNotice `json:"pending,omitempty"`
+}
+
+// owedNotice is a notice that could not be published when its turn came, as in a
+// mailbox that cannot be written. It keeps nobody else's back, and is tried again
+// each time.
+type owedNotice struct {
+	Revision int64  `json:"revision"`
+	ID       string `json:"id"`
 }
 
 func (p Place) noticesFile() string { return filepath.Join(p.TeamDir(), "notices.json") }
 func (p Place) noticesLock() string { return filepath.Join(p.TeamDir(), "notices.lock") }
 
+// keptNotices is where notices.json waits while no session runs.
+func (p Place) keptNotices() string { return filepath.Join(p.BoardDir(), "notices.json") }
+
 // PublishNotices publishes what the events of the board owe and nobody has
 // published yet. Every verb that folds calls it, and every tick; a process that
 // dies in between leaves the rest to the next. It returns how many it told.
-func (t *Team) PublishNotices(ctx context.Context, b *fsboard.Board) (int, error) {
-	owed, _, err := b.NoticeRevision()
-	if err != nil || owed == 0 {
-		return 0, err
+func (t *Team) PublishNotices(ctx context.Context, b *fsboard.Board) (told int, err error) {
+	for {
+		owed, _, err := b.NoticeRevision()
+		if err != nil || owed == 0 {
+			return told, err
+		}
+		done, err := t.published()
+		if err != nil || done.Revision >= owed && len(done.Pending) == 0 {
+			return told, err
+		}
+		n, free, err := t.publishOwed(ctx, b)
+		told += n
+		if err != nil || !free {
+			return told, err
+		}
+		// Somebody may have found the lock taken meanwhile and have left what
+		// it owes to this process: another look, after the lock.
 	}
-	if done, err := t.publishedRevision(); err != nil || done >= owed {
-		return 0, err
-	}
+}
+
+// publishOwed is one round of publishing. free is false when another process
+// is at it.
+func (t *Team) publishOwed(ctx context.Context, b *fsboard.Board) (told int, free bool, err error) {
 	if _, err := t.EnsureSession(); err != nil {
-		return 0, err
+		return 0, true, err
 	}
 	lock, free, err := fsx.TryAcquire(t.noticesLock())
 	if err != nil || !free {
-		return 0, err // somebody else is at it
+		return 0, free, err
 	}
 	defer lock.Unlock()
-	done, err := t.publishedRevision()
+	done, err := t.published()
 	if err != nil {
-		return 0, err
+		return 0, true, err
 	}
 	_, revision, err := b.NoticeRevision()
 	if err != nil {
-		return 0, err
+		return 0, true, err
 	}
-	events, _, err := b.History(fsboard.HistoryFilter{After: done})
+	after, late := done.Revision, map[string]bool{}
+	for _, p := range done.Pending {
+		after = min(after, p.Revision-1)
+		late[p.ID] = true
+	}
+	events, _, err := b.History(fsboard.HistoryFilter{After: after})
 	if err != nil {
-		return 0, err
+		return 0, true, err
 	}
-	told := 0
+	next := published{Revision: max(revision, done.Revision)}
+	var problems []error
 	for i := range events {
 		e := &events[i]
 		if e.Rev > revision {
 			break
 		}
 		for _, n := range e.Notices {
+			if e.Rev <= done.Revision && !late[n.ID] {
+				continue
+			}
 			ok, err := t.publishNotice(e, n)
 			if err != nil {
-				return told, err
+				problems = append(problems, err)
+				next.Pending = append(next.Pending, owedNotice{e.Rev, n.ID})
+				continue
 			}
 			if ok {
 				told++
 			}
 		}
 	}
-	data, err := json.Marshal(published{revision})
-	if err != nil {
-		return told, err
+	data, err := json.Marshal(next)
+	if err == nil {
+		err = fsx.Replace(t.noticesFile(), append(data, '\n'))
 	}
-	return told, fsx.Replace(t.noticesFile(), append(data, '\n'))
+	return told, true, errors.Join(append(problems, err, ctx.Err())...)
 }
 
-// publishedRevision reads notices.json; 0 when there is none.
-func (t *Team) publishedRevision() (int64, error) {
-	data, err := fsx.ReadFile(t.noticesFile(), 4<<10)
+// published reads notices.json; nothing is published when there is none. That
+// of an earlier session counts for the next one.
+func (t *Team) published() (published, error) {
+	var p published
+	path := t.noticesFile()
+	data, err := fsx.ReadFile(path, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		path = t.keptNotices()
+		data, err = fsx.ReadFile(path, 1<<20)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
 	}
 	if err != nil {
-		return 0, err
+		return p, err
 	}
-	var p published
-	if err := json.Unmarshal(data, &p); err != nil {
-		return 0, corrupt(t.noticesFile(), "is no record of published notices", err)
+	if err := json.Unmarshal(data, &p); err != nil || p.Revision < 0 {
+		return published{}, corrupt(path, "is no record of published notices", err)
 	}
-	return p.Revision, nil
+	return p, nil
+}
+
+// keepNotices keeps notices.json beside the board when the session ends, so
+// that the next one publishes nothing again.
+func (t *Team) keepNotices() error {
+	data, err := fsx.ReadFile(t.noticesFile(), 1<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fsx.Replace(t.keptNotices(), data)
 }
 
 // publishNotice publishes one notice unless it is there already. The caller

@@ -11,8 +11,8 @@ import (
 	"github.com/seed6990a682/teams/internal/fsx"
 )
 
-// CollectMail removes read mail and rejected reports older than age, and the
-// keys of notices of lives that are over. With dryRun it only tells.
+// CollectMail removes read mail, rejected reports and open requests older than
+// age, and the keys of notices that are over. With dryRun it only tells.
 func (t *Team) CollectMail(age time.Duration, dryRun bool) ([]string, error) {
 	names, err := t.mailboxNames()
 	if err != nil {
@@ -28,7 +28,7 @@ func (t *Team) CollectMail(age time.Duration, dryRun bool) ([]string, error) {
 		}
 	}
 	for _, name := range names {
-		for _, dir := range []string{filepath.Join(t.InboxDir(name), "cur"), filepath.Join(t.OutboxDir(name), "rejected"), t.NoticedDir(name)} {
+		for _, dir := range []string{filepath.Join(t.InboxDir(name), "cur"), filepath.Join(t.OutboxDir(name), "rejected"), t.requestsDir(name), t.NoticedDir(name)} {
 			files, err := fsx.List(dir)
 			if err != nil {
 				problems = append(problems, err)
@@ -58,12 +58,19 @@ func (t *Team) CollectMail(age time.Duration, dryRun bool) ([]string, error) {
 }
 
 // keyIsOver reports whether a remembered key can never matter again: it is of
-// another life than the present one of a teammate. Keys of the leader, which
-// has one life, are kept.
+// another life than the present one of a teammate, or, for one that names no
+// life, what it was told of is gone.
 func (t *Team) keyIsOver(name, key string) bool {
-	if name == LeaderName {
-		return false
+	life := key[strings.LastIndexByte(key, '-')+1:]
+	if len(life) == lifeDigits && strings.Trim(life, "0123456789abcdef") == "" {
+		tm, err := t.Read(name)
+		return err == nil && life != digest(tm.SpawnID)[:lifeDigits]
 	}
-	tm, err := t.Read(name)
-	return err == nil && !strings.HasSuffix(key, "-"+digest(tm.SpawnID)[:12]) && tm.Status != StatusStopped
+	if id, ok := strings.CutPrefix(key, "stale_wait-"); ok {
+		_, err := os.Lstat(t.requestPath(name, id))
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	// The message that came back was put away with its key; what was held for
+	// whoever came next has long been there.
+	return strings.HasPrefix(key, "undelivered-") || strings.HasPrefix(key, "sent-")
 }

@@ -67,16 +67,17 @@ func (t *Team) openModes() []string {
 	return out
 }
 
-// Fix takes away the access of others and removes temporary files that crashes
-// left. It changes nothing else.
-func (t *Team) Fix(context.Context) error {
+// Fix takes away the access of others, removes temporary files that crashes left
+// and finishes the ends of lives that they left half-way. It changes nothing
+// else.
+func (t *Team) Fix(ctx context.Context) error {
 	if err := t.checkDirs("teammate", t.Session); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	}
-	problems := []error{t.fixMail()}
+	problems := []error{t.fixMail(ctx)}
 	for _, path := range t.openModes() {
 		info, err := os.Lstat(path)
 		if err != nil || info.Mode()&fs.ModeSymlink != 0 {

@@ -65,31 +65,3 @@ func appendMember(out []byte, key string, value []byte) ([]byte, error) {
 	out = append(out, ": "...)
 	return append(out, value...), nil
 }
-
-// splitKnown parses a JSON object, decodes the members whose names are exactly
-// those that known admits into v, and returns the others. encoding/json alone
-// would also take "NAME" for "name" and drop what it does not know.
-func splitKnown(data []byte, v any, known func(key string) bool) (map[string]json.RawMessage, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return nil, err
-	}
-	var extra map[string]json.RawMessage
-	for key, value := range members {
-		if known(key) {
-			continue
-		}
-		if extra == nil {
-			extra = make(map[string]json.RawMessage)
-		}
-		extra[key] = value
-		delete(members, key)
-	}
-	if extra != nil {
-		var err error
-		if data, err = json.Marshal(members); err != nil {
-			return nil, err
-		}
-	}
-	return extra, json.Unmarshal(data, v)
-}

@@ -90,8 +90,8 @@ func (tm Teammate) child() fsx.Process {
 }
 
 // Lookup implements [fsboard.Roster] from the files of the roster. A name
-// without a record is no such teammate; a record that cannot be read, or a
-// root that is not there, leaves the life unknown.
+// without a record is no such teammate; a record that cannot be read
+// (Unread), or a root that is not there, leaves the life unknown.
 func (t *Team) Lookup(name, spawnID string) fsboard.Worker {
 	if CheckName(name) != nil {
 		return fsboard.Worker{Life: fsboard.LifeNoSuch}
@@ -104,7 +104,7 @@ func (t *Team) Lookup(name, spawnID string) fsboard.Worker {
 		}
 		return fsboard.Worker{Life: fsboard.LifeUnknown}
 	case err != nil:
-		return fsboard.Worker{Life: fsboard.LifeUnknown}
+		return fsboard.Worker{Life: fsboard.LifeUnknown, Unread: true, Cause: err}
 	}
 	w := fsboard.Worker{Agent: tm.Agent, Cwd: tm.Worktree}
 	if tm.Agent != "" && t.RoleVerify != nil {

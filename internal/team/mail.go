@@ -2,12 +2,11 @@ package team
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed6990a682/teams/inbox"
@@ -63,26 +62,19 @@ func (t *Team) Outbox(name string) *outbox.Outbox { return outbox.Open(t.Root, t
 type recipient struct {
 	name string
 	life Teammate // zero for the leader
-	hold bool
+	dead bool     // the name has no living teammate: what is sent waits for the next
 }
 
 // Send sends a message to each recipient. All of them are looked at before
 // anything is written; an unknown name, a stopped teammate or an empty body
 // sends nothing. A message is sent when it is durably where its reader finds
 // it, and a second look shows that reader and sender are still who they were.
+// What cannot be sent to one does not keep it from the others: their messages
+// come beside the error.
 func (t *Team) Send(ctx context.Context, r SendRequest) ([]Sent, error) {
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	to, err := t.recipients(&r)
+	to, parent, problems, err := t.prepare(ctx, &r)
 	if err != nil {
 		return nil, err
-	}
-	var parent *inbox.Message
-	if r.ReplyTo != "" {
-		if parent, err = t.findMessage(r.From, r.ReplyTo); err != nil {
-			return nil, err
-		}
 	}
 	if _, err := t.EnsureSession(); err != nil {
 		return nil, err
@@ -91,11 +83,36 @@ func (t *Team) Send(ctx context.Context, r SendRequest) ([]Sent, error) {
 	for i := range to {
 		s, err := t.sendOne(ctx, &r, &to[i], parent)
 		if err != nil {
-			return sent, err
+			problems = append(problems, err)
+			continue
 		}
 		sent = append(sent, s)
 	}
-	return sent, nil
+	return sent, errors.Join(problems...)
+}
+
+// CheckSend reports what would keep a message from being sent now, for a caller
+// whose name is made by sending: a message that cannot be sent makes nobody.
+func (t *Team) CheckSend(ctx context.Context, r SendRequest) error {
+	_, _, _, err := t.prepare(ctx, &r)
+	return err
+}
+
+// prepare checks a request and finds who and what it is about. Problems are of
+// single teammates where all are addressed.
+func (t *Team) prepare(ctx context.Context, r *SendRequest) (to []recipient, parent *inbox.Message, problems []error, err error) {
+	if err := r.check(); err != nil {
+		return nil, nil, nil, err
+	}
+	if to, problems, err = t.recipients(r); err != nil {
+		return nil, nil, nil, err
+	}
+	if r.ReplyTo != "" {
+		if parent, err = t.findMessage(ctx, r.From, r.ReplyTo); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return to, parent, problems, nil
 }
 
 func (r *SendRequest) check() error {
@@ -104,7 +121,7 @@ func (r *SendRequest) check() error {
 		return errs.New(errs.Usage, "the message is empty").WithHint("--allow-empty sends it all the same")
 	case len(r.Body) > inbox.MaxBody:
 		return inbox.TooLarge(int64(len(r.Body)))
-	case r.Status != "" && (r.From.Leader || !slices.Equal(r.To, []string{LeaderName})):
+	case r.Status != "" && (r.From.Leader || len(r.To) == 0 || slices.ContainsFunc(r.To, func(to string) bool { return to != LeaderName })):
 		return errs.New(errs.Usage, "a status belongs to a report of a teammate to the leader")
 	case len(r.Key) > 256:
 		return errs.New(errs.Usage, "the key has %d bytes, at most 256 are allowed", len(r.Key))
@@ -117,8 +134,7 @@ func (r *SendRequest) check() error {
 }
 
 // recipients resolves the names.
-func (t *Team) recipients(r *SendRequest) ([]recipient, error) {
-	var out []recipient
+func (t *Team) recipients(r *SendRequest) (out []recipient, problems []error, err error) {
 	seen := map[string]bool{}
 	add := func(rc recipient) {
 		if !seen[rc.name] {
@@ -129,46 +145,56 @@ func (t *Team) recipients(r *SendRequest) ([]recipient, error) {
 	for _, name := range r.To {
 		switch name {
 		case r.From.Name:
-			return nil, errs.New(errs.Usage, "%s cannot send to itself", name)
+			return nil, nil, errs.New(errs.Usage, "%s cannot send to itself", name)
 		case LeaderName:
 			add(recipient{name: LeaderName})
 			continue
 		case AllName:
-			living, err := t.living(r.From.Name)
+			living, bad, err := t.roster(r.From.Name)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			for _, tm := range living {
 				add(recipient{name: tm.Name, life: tm})
+			}
+			for _, p := range bad { // nobody knows whether they live
+				problems = append(problems, p.Err)
 			}
 			continue
 		}
 		tm, err := t.addressee(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		rc := recipient{name: name, life: tm}
-		if t.Liveness(tm) == fsx.Dead {
-			if !r.Hold {
-				return nil, errs.New(errs.Stopped, "%s has stopped", name).WithHint("--hold keeps the message for its successor")
-			}
-			rc.hold = true
+		dead := t.Liveness(tm) == fsx.Dead
+		if dead && !r.Hold {
+			return nil, nil, errs.New(errs.Stopped, "%s has stopped", name).WithHint("--hold keeps the message for its successor")
 		}
-		add(rc)
+		add(recipient{name: name, life: tm, dead: dead})
+	}
+	if len(out) == 0 && len(problems) > 0 {
+		return nil, nil, errors.Join(problems...)
 	}
 	if len(out) == 0 {
-		return nil, errs.New(errs.NotFound, "there is no other living teammate").WithHint("teams sessions tells how many live")
+		return nil, nil, errs.New(errs.NotFound, "there is no other living teammate").WithHint("teams sessions tells how many live")
 	}
-	return out, nil
+	return out, problems, nil
 }
 
 // living lists the teammates that are not over, but for one.
 func (t *Team) living(but string) ([]Teammate, error) {
-	all, _, err := t.List()
+	living, _, err := t.roster(but)
+	return living, err
+}
+
+// roster is living, with the teammates whose records cannot be read.
+func (t *Team) roster(but string) ([]Teammate, []Problem, error) {
+	all, problems, err := t.List()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return slices.DeleteFunc(all, func(tm Teammate) bool { return tm.Name == but || t.Liveness(tm) == fsx.Dead }), nil
+	all = slices.DeleteFunc(all, func(tm Teammate) bool { return tm.Name == but || t.Liveness(tm) == fsx.Dead })
+	return all, problems, nil
 }
 
 // addressee finds the teammate of a name, or names the nearest one.
@@ -192,7 +218,11 @@ func (t *Team) addressee(name string) (Teammate, error) {
 	if near := nearestName(name, names); near != "" {
 		return Teammate{}, e.WithHint("did you mean %s?", near)
 	}
-	return Teammate{}, e
+	const enough = 12 // names in a hint
+	if more := len(names) - enough; more > 0 {
+		names = append(names[:enough], fmt.Sprintf("and %d more", more))
+	}
+	return Teammate{}, e.WithHint("those there are: %s", strings.Join(names, ", "))
 }
 
 // sendOne sends to one recipient.
@@ -218,132 +248,55 @@ func (t *Team) sendOne(ctx context.Context, r *SendRequest, to *recipient, paren
 			m.ExpectsReply = at.Add(r.Deadline).Format(sentLayout)
 		}
 	}
-	var s Sent
 	switch {
 	case to.name == LeaderName:
-		s, err = t.report(m)
-	case to.hold:
+		m.Kind = inbox.KindReport
+	case r.Hold: // for whoever has the name when it is read
 		m.Hold = "true"
-		s, err = t.deliver(m, to)
 	default:
 		m.ToSpawn = to.life.SpawnID
-		s, err = t.deliver(m, to)
-	}
-	if err != nil || s.Repeated {
-		return s, err
 	}
 	if r.ExpectsReply {
+		// The request first: whoever finds the message finds that it is waited
+		// for. One whose message never came is dropped by remind.
 		if err := t.openRequest(m); err != nil {
-			return s, err
+			return Sent{}, err
 		}
 	}
-	if parent != nil {
-		return s, t.settleRequest(parent)
+	var s Sent
+	if to.name == LeaderName {
+		s, err = t.report(m)
+	} else {
+		s, err = t.deliver(m, to)
+	}
+	if r.ExpectsReply && (err != nil || s.Message.ID != id) {
+		err = errors.Join(err, fsx.Remove(t.requestPath(r.From.Name, id)))
+	}
+	if err != nil {
+		return s, err
+	}
+	if r.ExpectsReply && s.Repeated {
+		// The first call may have died, or failed, without its request.
+		if again := RequestOf(s.Message); again.Sent > 0 {
+			reply, err := t.replyTo(again)
+			if err == nil && reply == nil {
+				err = t.openRequest(s.Message)
+			}
+			if err != nil {
+				return s, err
+			}
+		}
+	}
+	if parent != nil && parent.From == to.name && parent.To == r.From.Name {
+		// The reply is sent. A request that stays is settled by whoever looks
+		// at it next.
+		_ = t.settleRequest(parent)
 	}
 	return s, nil
 }
 
 // sentLayout is the form of the times in a header.
 const sentLayout = "2006-01-02T15:04:05.000000Z"
-
-// deliver puts a message into a teammate's mailbox and looks again.
-func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
-	s := Sent{Message: m, Delivery: DeliveryQueued, SilentMs: silence(to.life)}
-	if to.hold {
-		s.Delivery = DeliveryHeld
-	}
-	box := t.Box(to.name)
-	if m.Key == "" {
-		if err := box.Publish(m); err != nil {
-			return s, err
-		}
-	} else {
-		id, first, err := box.PublishOnce(t.NoticedDir(to.name), "sent-"+digest(m.From, m.ToSpawn, m.Key), m)
-		if err != nil {
-			return s, err
-		}
-		m.ID, s.Repeated = id, !first
-	}
-	if to.hold || s.Repeated {
-		return s, nil
-	}
-	now, err := t.Read(to.name)
-	if err == nil && now.SpawnID == to.life.SpawnID && now.Status != StatusStopped {
-		return s, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, err
-	}
-	withdrawn, err := box.Withdraw(m.ID)
-	if err != nil {
-		return s, err
-	}
-	if !withdrawn {
-		return s, nil // it has been read, or was returned as undelivered with a notice
-	}
-	return s, errs.New(errs.Stopped, "%s stopped while the message was being sent; it was withdrawn", to.name).
-		WithHint("send it again, with --hold to keep it for the successor")
-}
-
-// report puts a teammate's report into its outbox.
-func (t *Team) report(m *inbox.Message) (Sent, error) {
-	m.Kind = inbox.KindReport
-	s := Sent{Message: m, Delivery: DeliveryOutbox}
-	out := t.Outbox(m.From)
-	if m.Key == "" {
-		if err := out.Send(m); err != nil {
-			return s, err
-		}
-	} else {
-		id, first, err := inbox.Open(t.Root, t.OutboxDir(m.From)).PublishOnce(t.NoticedDir(m.From), "report-"+digest(m.Spawn, m.Key), m)
-		if err != nil {
-			return s, err
-		}
-		m.ID, s.Repeated = id, !first
-		if s.Repeated {
-			return s, nil
-		}
-	}
-	now, err := t.Read(m.From)
-	if err == nil && now.SpawnID == m.Spawn && now.Status != StatusStopped {
-		return s, nil
-	}
-	withdrawn, werr := out.Withdraw(m.ID)
-	if werr != nil {
-		return s, werr
-	}
-	if !withdrawn {
-		return s, nil // a drain delivered it before the life ended
-	}
-	return s, staleIdentity(m.From)
-}
-
-// silentLong is how long a working teammate may say nothing before a sender is
-// told so.
-const silentLong = 30 * time.Minute
-
-// silence is how long a working teammate has been silent, in ms, when that is
-// long; else 0.
-func silence(tm Teammate) int64 {
-	if tm.Status != StatusWorking || tm.LastOutputAt == 0 {
-		return 0
-	}
-	ms := nowMillis() - tm.LastOutputAt
-	if ms < silentLong.Milliseconds() {
-		return 0
-	}
-	return ms
-}
-
-// digest makes a file name of the parts of a key.
-func digest(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write([]byte(p))
-		h.Write([]byte{0})
-	}
-	return hex.EncodeToString(h.Sum(nil))[:32]
-}
 
 // nearestName returns the name that differs least from a misspelt one.
 func nearestName(name string, known []string) string {
@@ -375,6 +328,3 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
-
-// requestsDir holds the requests of a sender that wait for a reply.
-func (p Place) requestsDir(name string) string { return filepath.Join(p.TeamDir(), name, "requests") }

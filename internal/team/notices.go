@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -25,26 +26,26 @@ type notice struct {
 	about string
 }
 
-// noticedKey is the key's file: a teammate's includes its life.
-func (n *notice) noticedKey() string {
-	if n.toSpawn == "" {
-		return n.key
+// lifeKey is the name of a key's file: that of a teammate includes its life, so
+// that the next one is told anew, and gc knows when it is over.
+func lifeKey(key, spawnID string) string {
+	if spawnID == "" {
+		return key
 	}
-	return n.key + "-" + digest(n.toSpawn)[:12]
+	return key + "-" + digest(spawnID)[:lifeDigits]
 }
 
-// wasTold reports whether a key has been told to anybody of that name.
+// lifeDigits is how many digits of a life's digest end a key.
+const lifeDigits = 12
+
+// wasTold reports whether a key was told to a name, all of it: one that a crash
+// left half-way was not.
 func (t *Team) wasTold(name, key string) bool {
-	names, err := fsx.List(t.NoticedDir(name))
-	if err != nil {
-		return false
+	var k struct {
+		Done bool `json:"done"`
 	}
-	for _, have := range names {
-		if have == key || len(have) > len(key) && have[:len(key)+1] == key+"-" {
-			return true
-		}
-	}
-	return false
+	data, err := fsx.ReadFile(filepath.Join(t.NoticedDir(name), key), 4<<10)
+	return err == nil && json.Unmarshal(data, &k) == nil && k.Done
 }
 
 // notify tells a notice once, whatever dies in between. It answers false when
@@ -80,7 +81,7 @@ func (t *Team) notify(ctx context.Context, n notice) (bool, error) {
 		m.Extra = append(m.Extra, inbox.Pair{Key: aboutKey, Value: n.about})
 	}
 	box := t.Box(n.to)
-	id, first, err := box.PublishOnce(t.NoticedDir(n.to), n.noticedKey(), m)
+	id, first, err := box.PublishOnce(t.NoticedDir(n.to), lifeKey(n.key, n.toSpawn), m)
 	if err != nil || n.about == "" {
 		return first, err
 	}

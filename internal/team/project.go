@@ -8,24 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/seed6990a682/teams/internal/errs"
 )
 
 // resolveProject finds the working directory and the project it belongs to.
 func (p *Place) resolveProject(in Input) error {
-	cwd := in.Cwd
-	if cwd == "" {
-		wd, err := os.Getwd()
-		if err != nil {
-			return &errs.Error{Code: errs.Unusable, Op: "working directory", Msg: err.Error(), Err: err}
-		}
-		cwd = wd
-	}
-	if !filepath.IsAbs(cwd) {
-		return errs.New(errs.Unusable, "the working directory is not an absolute path").WithPath(cwd)
-	}
-	cwd, err := realDir(cwd)
+	cwd, err := workingDir(in.Cwd)
 	if err != nil {
 		return err
 	}
@@ -34,8 +24,11 @@ func (p *Place) resolveProject(in Input) error {
 		if !filepath.IsAbs(env) {
 			return errs.New(errs.Unusable, "%s is not an absolute path", EnvProject).WithPath(env)
 		}
-		if p.Project, err = realDir(env); err != nil {
-			return err
+		p.Project = cwd
+		if env != cwd {
+			if p.Project, err = realDir(env); err != nil {
+				return err
+			}
 		}
 		p.Sources["project"] = EnvProject
 		return nil
@@ -46,6 +39,27 @@ func (p *Place) resolveProject(in Input) error {
 	}
 	p.Project, p.Sources["project"], err = findProject(cwd, p.Root, home)
 	return err
+}
+
+// workingDir is the working directory, or the given one, with its symlinks
+// resolved.
+func workingDir(given string) (string, error) {
+	if given == "" {
+		// The system knows it without symlinks. PWD, which package os prefers, is
+		// the way that the shell took.
+		if wd, err := syscall.Getwd(); err == nil && filepath.IsAbs(wd) {
+			return wd, nil
+		}
+		wd, err := os.Getwd()
+		if err != nil {
+			return "", &errs.Error{Code: errs.Unusable, Op: "working directory", Msg: err.Error(), Err: err}
+		}
+		given = wd
+	}
+	if !filepath.IsAbs(given) {
+		return "", errs.New(errs.Unusable, "the working directory is not an absolute path").WithPath(given)
+	}
+	return realDir(given)
 }
 
 // realDir resolves the symlinks of an existing directory.
@@ -77,10 +91,6 @@ func cause(err error) string {
 // directory with .git, or with a .pi that holds neither the root nor the
 // agent directory of the home. With neither it is cwd itself.
 func findProject(cwd, root, home string) (project, source string, err error) {
-	root = realPrefix(root)
-	if home != "" {
-		home = realPrefix(filepath.Join(home, ".pi"))
-	}
 	for dir := cwd; ; dir = filepath.Dir(dir) {
 		if kind := gitKind(dir); kind != gitNone {
 			if kind == gitDir {
@@ -89,7 +99,7 @@ func findProject(cwd, root, home string) (project, source string, err error) {
 			main, err := mainCheckout(dir)
 			return main, SourceGit, err
 		}
-		if marksProject(filepath.Join(dir, ".pi"), root, home) {
+		if pi := filepath.Join(dir, ".pi"); isDir(pi) && marksProject(pi, root, home) {
 			return dir, SourcePi, nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -98,15 +108,19 @@ func findProject(cwd, root, home string) (project, source string, err error) {
 	}
 }
 
-// marksProject says whether pi is a .pi directory of a project, and not the
-// one that holds the agent directory.
-func marksProject(pi, root, homePi string) bool {
-	fi, err := os.Stat(pi)
-	if err != nil || !fi.IsDir() {
+func isDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}
+
+// marksProject says whether the directory pi, a .pi, is that of a project, and
+// not the one that holds the agent directory.
+func marksProject(pi, root, home string) bool {
+	pi = realPrefix(pi)
+	if home != "" && pi == realPrefix(filepath.Join(home, ".pi")) {
 		return false
 	}
-	pi = realPrefix(pi)
-	return pi != homePi && !within(root, pi)
+	return !within(realPrefix(root), pi)
 }
 
 // within says whether path is dir or lies below it. Both are clean.

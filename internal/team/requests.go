@@ -29,20 +29,19 @@ type Request struct {
 	Deadline int64  `json:"deadline,omitempty"` // epoch ms
 }
 
+// requestsDir holds the requests of a sender that wait for a reply.
+func (p Place) requestsDir(name string) string { return filepath.Join(p.TeamDir(), name, "requests") }
+
 func (t *Team) requestPath(from, id string) string {
 	return filepath.Join(t.requestsDir(from), id+".json")
 }
 
 // openRequest records that a message waits for its reply.
 func (t *Team) openRequest(m *inbox.Message) error {
-	r := Request{ID: m.ID, From: m.From, Spawn: m.Spawn, To: m.To, ToSpawn: m.ToSpawn, Title: m.Title, Sent: m.Time().UnixMilli()}
-	if at, err := time.Parse(time.RFC3339Nano, m.ExpectsReply); err == nil {
-		r.Deadline = at.UnixMilli()
-	}
 	if err := fsx.MkdirAll(t.Root, t.requestsDir(m.From)); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(r, "", " ")
+	data, err := json.MarshalIndent(RequestOf(m), "", " ")
 	if err != nil {
 		return err
 	}
@@ -71,23 +70,33 @@ func (t *Team) Requests() ([]Request, []error, error) {
 	var out []Request
 	var problems []error
 	for _, name := range names {
-		files, err := fsx.List(t.requestsDir(name))
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		for _, file := range files {
-			r, err := readRequest(filepath.Join(t.requestsDir(name), file))
-			switch {
-			case err == nil:
-				out = append(out, r)
-			case !errors.Is(err, fs.ErrNotExist):
-				problems = append(problems, err)
-			}
-		}
+		list, more := t.requestsOf(name)
+		out, problems = append(out, list...), append(problems, more...)
 	}
 	slices.SortFunc(out, func(a, b Request) int { return strings.Compare(a.ID, b.ID) })
 	return out, problems, nil
+}
+
+// requestsOf lists the open requests of one sender.
+func (t *Team) requestsOf(name string) (out []Request, problems []error) {
+	files, err := fsx.List(t.requestsDir(name))
+	if err != nil {
+		return nil, []error{err}
+	}
+	for _, file := range files {
+		path := filepath.Join(t.requestsDir(name), file)
+		r, err := readRequest(path)
+		if err == nil && r.From != name {
+			err = corrupt(path, "is a request of another sender", nil)
+		}
+		switch {
+		case err == nil:
+			out = append(out, r)
+		case !errors.Is(err, fs.ErrNotExist):
+			problems = append(problems, err)
+		}
+	}
+	return out, problems
 }
 
 func readRequest(path string) (Request, error) {
@@ -102,88 +111,158 @@ func readRequest(path string) (Request, error) {
 	return r, nil
 }
 
-// Owed lists the requests that wait for a reply of one teammate.
-func (t *Team) Owed(name string) ([]Request, error) {
-	all, _, err := t.Requests()
-	return slices.DeleteFunc(all, func(r Request) bool { return r.To != name }), err
+// Owed lists the messages whose senders wait for the caller's reply, oldest
+// first. What an earlier life of the caller owed, the present one does not.
+func (t *Team) Owed(ctx context.Context, who Identity) (list []*inbox.Message, problems []error, err error) {
+	if problems, err = t.openForLook(ctx, who); err != nil {
+		return nil, problems, ignoreUnwritten(err)
+	}
+	if !who.Leader {
+		tm, err := t.Read(who.Name)
+		if err != nil {
+			return nil, problems, err
+		}
+		who.SpawnID = tm.SpawnID
+	}
+	all, more, err := t.Requests()
+	problems = append(problems, more...)
+	if err != nil {
+		return nil, problems, err
+	}
+	for _, r := range all {
+		if r.To != who.Name || r.ToSpawn != "" && r.ToSpawn != who.SpawnID {
+			continue
+		}
+		m, err := peekAny(t.Box(who.Name), r.ID)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has not been sent yet
+		}
+		if err == nil {
+			var reply *inbox.Message
+			if reply, err = t.replyTo(r); reply != nil {
+				continue
+			}
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		list = append(list, m)
+	}
+	return list, problems, nil
 }
 
-// replyTo looks for the reply to a request in its sender's mailbox.
+// replyTo looks for the reply to a request: in its sender's mailbox, or for the
+// leader's requests also in the outbox of whoever was asked.
 func (t *Team) replyTo(r Request) (*inbox.Message, error) {
-	box := t.Box(r.From)
-	for _, read := range []bool{false, true} {
-		ids, err := box.IDs(read)
-		if err != nil {
+	if r.From == LeaderName {
+		ids, err := t.Outbox(r.To).IDs()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		for _, id := range ids {
-			if id[:min(len(id), len(timeDigits))] < r.ID[:min(len(r.ID), len(timeDigits))] {
-				continue // sent before the request
-			}
-			m, err := box.Peek(id, read)
-			if err == nil && m.ReplyTo == r.ID {
+			if m, err := t.Outbox(r.To).Peek(id); err == nil && r.answeredBy(m) {
 				return m, nil
 			}
 		}
 	}
-	return nil, nil
+	from := maybeFrom(r.To)
+	list, _, err := t.Box(r.From).Find(inbox.Query{All: true, Match: r.answeredBy, ID: func(id string) bool {
+		// What was sent before the request is no reply.
+		return from(id) && id[:min(len(id), len(timeDigits))] >= r.ID[:min(len(r.ID), len(timeDigits))]
+	}})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return list[0], nil
 }
+
+// answeredBy reports whether a message is the reply.
+func (r *Request) answeredBy(m *inbox.Message) bool { return m.ReplyTo == r.ID && m.From == r.To }
 
 // timeDigits is as long as the part of an id that can be compared between
 // senders on one machine without minding small differences: minutes.
 const timeDigits = "20060102T1504"
 
-// AwaitReply waits for the reply to a request and returns it, marked as read.
-// recipient_stopped: the life that was asked is over. When ctx ends first its
-// error is returned.
-func (t *Team) AwaitReply(ctx context.Context, r Request, poll time.Duration) (*inbox.Message, error) {
-	box := t.Box(r.From)
-	w := fsx.NewWatcher(poll, filepath.Join(box.Dir(), "new"))
-	defer w.Close()
+// AwaitReply waits for the reply to a request of the caller, shows it and marks
+// it as read. recipient_stopped: the life that was asked is over, and its last
+// word was something else; a request that was held for whoever comes next has
+// no such end. stale_identity: the caller's own life is over. When ctx ends
+// first its error is returned.
+func (t *Team) AwaitReply(ctx context.Context, who Identity, r Request, w *MailWaiter, show func(*inbox.Message) error) error {
+	box := t.Box(who.Name)
+	o := &owner{t: t, who: who, box: box}
 	for {
-		stopped := false
-		if r.To != LeaderName {
-			tm, err := t.Read(r.To)
-			stopped = err == nil && (tm.SpawnID != r.ToSpawn || t.Liveness(tm) == fsx.Dead)
+		if err := o.check(); err != nil {
+			return err
 		}
-		if r.From == LeaderName {
-			if _, _, err := t.DrainReports(ctx); err != nil {
-				return nil, err
-			}
-		}
-		m, err := t.replyTo(r)
+		// First whether it has stopped: what it said before is there after that.
+		stopped, err := t.stopped(r)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if m != nil {
-			full, err := box.Get(m.ID)
-			if err != nil {
-				return nil, err
+		if who.Leader {
+			if _, _, err := t.DrainReports(ctx); err != nil {
+				return err
 			}
-			return full, nil
+		}
+		reply, err := t.replyTo(r)
+		if err != nil {
+			return err
+		}
+		if reply != nil {
+			shown, err := box.ReceiveID(reply.ID, inbox.Receiving{Show: show, Accept: o.accept(ctx)})
+			switch code := errs.CodeOf(err); {
+			case o.err != nil:
+				return o.err
+			case shown:
+				return err
+			case err != nil && code != errs.Busy && code != errs.NotFound:
+				return err
+			}
+			// Another receiver is showing it, or it waits to be drained.
+			stopped = false
 		}
 		if stopped {
-			return nil, errs.New(errs.RecipientStopped, "%s stopped without a reply", r.To).WithHint("teams thread %s", r.ID)
+			return errs.New(errs.RecipientStopped, "%s stopped without a reply", r.To).WithHint("teams thread %s", r.ID)
 		}
-		timer := time.NewTimer(longestWait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		case <-w.C:
-		case <-timer.C:
+		if err := w.Wait(ctx); err != nil {
+			return err
 		}
-		timer.Stop()
 	}
+}
+
+// stopped reports whether the life that a request was sent to is over.
+func (t *Team) stopped(r Request) (bool, error) {
+	if r.To == LeaderName || r.ToSpawn == "" {
+		return false, nil
+	}
+	tm, err := t.Read(r.To)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return tm.SpawnID != r.ToSpawn || t.Liveness(tm) == fsx.Dead, nil
 }
 
 // RequestOf is the request that a sent message opened.
 func RequestOf(m *inbox.Message) Request {
-	return Request{ID: m.ID, From: m.From, Spawn: m.Spawn, To: m.To, ToSpawn: m.ToSpawn, Title: m.Title, Sent: m.Time().UnixMilli()}
+	r := Request{ID: m.ID, From: m.From, Spawn: m.Spawn, To: m.To, ToSpawn: m.ToSpawn, Title: m.Title, Sent: m.Time().UnixMilli()}
+	if at, err := time.Parse(time.RFC3339Nano, m.ExpectsReply); err == nil {
+		r.Deadline = at.UnixMilli()
+	}
+	return r
 }
 
-// remind settles requests that were replied to and tells the senders of those
-// that have been open for longer than stale, once each; 0 tells nobody.
+// lostRequest is the age from which a request whose message is nowhere is
+// taken to have died with its sender, or to have been collected.
+const lostRequest = 10 * time.Minute
+
+// remind tells the senders of requests that have been open for longer than
+// stale, once each; 0 tells nobody. Requests that were replied to, or that
+// nobody waits for any more, are forgotten.
 func (t *Team) remind(ctx context.Context, stale time.Duration) ([]Done, []error) {
 	all, problems, err := t.Requests()
 	if err != nil {
@@ -191,20 +270,17 @@ func (t *Team) remind(ctx context.Context, stale time.Duration) ([]Done, []error
 	}
 	var done []Done
 	for _, r := range all {
-		if stale <= 0 || nowMillis()-r.Sent < stale.Milliseconds() {
+		age := time.Duration(nowMillis()-r.Sent) * time.Millisecond
+		key := "stale_wait-" + shortID(r.ID)
+		if stale <= 0 || age < stale || t.wasTold(r.From, lifeKey(key, r.Spawn)) {
 			continue
 		}
-		key := "stale_wait-" + r.ID
-		if t.wasTold(r.From, key) {
-			continue
-		}
-		reply, err := t.replyTo(r)
-		if err != nil {
+		open, err := t.stillOpen(r, age)
+		switch {
+		case err != nil:
 			problems = append(problems, err)
 			continue
-		}
-		if reply != nil {
-			problems = append(problems, fsx.Remove(t.requestPath(r.From, r.ID)))
+		case !open:
 			continue
 		}
 		told, err := t.notify(ctx, notice{
@@ -219,6 +295,38 @@ func (t *Team) remind(ctx context.Context, stale time.Duration) ([]Done, []error
 		}
 	}
 	return done, problems
+}
+
+// stillOpen reports whether anybody still waits for a reply to a request, and
+// forgets one for which nobody does.
+func (t *Team) stillOpen(r Request, age time.Duration) (bool, error) {
+	if r.From != LeaderName {
+		over, err := t.lifeOver(r.From, r.Spawn)
+		if err != nil {
+			return false, err
+		}
+		if over {
+			return false, fsx.Remove(t.requestPath(r.From, r.ID))
+		}
+	}
+	_, err := peekAny(t.Box(r.To), r.ID)
+	if errors.Is(err, fs.ErrNotExist) && r.To == LeaderName {
+		_, err = t.peekReport(r.From, r.ID)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if age > lostRequest {
+			return false, fsx.Remove(t.requestPath(r.From, r.ID))
+		}
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	reply, err := t.replyTo(r)
+	if err != nil || reply == nil {
+		return err == nil, err
+	}
+	return false, fsx.Remove(t.requestPath(r.From, r.ID))
 }
 
 // staleBody lists every stale request of the same sender to the same teammate,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/rawjson"
 )
 
 // maxRecord bounds what is read of a one-record file, in bytes.
@@ -27,12 +28,12 @@ type Session struct {
 	extra map[string]json.RawMessage // members we do not know
 }
 
-func sessionKey(key string) bool {
-	switch key {
-	case "key", "project", "label", "created":
-		return true
-	}
-	return false
+// sessionFields are the members of session.json.
+var sessionFields = []rawjson.Field[Session]{
+	{Name: "key", Of: func(s *Session) any { return &s.Key }},
+	{Name: "project", Of: func(s *Session) any { return &s.Project }},
+	{Name: "label", Opt: true, Of: func(s *Session) any { return &s.Label }},
+	{Name: "created", Of: func(s *Session) any { return &s.Created }},
 }
 
 // ReadSession reads session.json. A missing one is fs.ErrNotExist, one that is
@@ -50,7 +51,7 @@ func readSession(path string) (Session, error) {
 		return Session{}, err
 	}
 	var s Session
-	if s.extra, err = splitKnown(data, &s, sessionKey); err != nil {
+	if s.extra, err = rawjson.Decode(sessionFields, &s, data); err != nil {
 		return Session{}, corrupt(path, "is not a session record", err)
 	}
 	if s.Project == "" {

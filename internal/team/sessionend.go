@@ -52,8 +52,8 @@ func (t *Team) EndSession(ctx context.Context, b *fsboard.Board, now bool) (Ende
 			return ended, err
 		}
 	}
-	if t.HarnessLive() {
-		return ended, errs.New(errs.Conflict, "the harness is running").WithHint("teams harness stop, then again")
+	if err := t.StopHarness(ctx); err != nil && errs.CodeOf(err) != errs.NotFound {
+		return ended, err
 	}
 	if err := t.decideAll(ctx, b, &ended); err != nil {
 		return ended, err
@@ -61,10 +61,13 @@ func (t *Team) EndSession(ctx context.Context, b *fsboard.Board, now bool) (Ende
 	if err := t.endLives(ctx, b, &ended); err != nil {
 		return ended, err
 	}
-	if _, _, err := t.DrainReports(ctx); err != nil {
-		return ended, err
+	if _, problems, err := t.DrainReports(ctx); err != nil || len(problems) > 0 {
+		return ended, errors.Join(append(problems, err)...) // they would be removed with the rest
 	}
 	if _, err := t.PublishNotices(ctx, b); err != nil {
+		return ended, err
+	}
+	if err := t.keepNotices(); err != nil {
 		return ended, err
 	}
 	if ended.Mail, err = t.keepMail(); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/rawjson"
 )
 
 // The kinds of teammates.
@@ -79,16 +80,34 @@ type Teammate struct {
 	extra map[string]json.RawMessage // members we do not know
 }
 
-// teammateKey says whether key is a member of a record that we know.
-func teammateKey(key string) bool {
-	switch key {
-	case "name", "label", "agent", "kind", "spawnId", "previousSpawnId", "status",
-		"pid", "startTime", "bootId", "pidNamespace", "host", "child", "drained",
-		"cwd", "worktree", "branch", "currentTask", "activity", "lastOutputAt",
-		"turns", "usage", "error", "createdAt", "updatedAt", "stoppedAt":
-		return true
-	}
-	return false
+// teammateFields are the members of teammate.json.
+var teammateFields = []rawjson.Field[Teammate]{
+	{Name: "name", Of: func(tm *Teammate) any { return &tm.Name }},
+	{Name: "label", Opt: true, Of: func(tm *Teammate) any { return &tm.Label }},
+	{Name: "agent", Of: func(tm *Teammate) any { return &tm.Agent }},
+	{Name: "kind", Of: func(tm *Teammate) any { return &tm.Kind }},
+	{Name: "spawnId", Of: func(tm *Teammate) any { return &tm.SpawnID }},
+	{Name: "previousSpawnId", Opt: true, Of: func(tm *Teammate) any { return &tm.PreviousSpawnID }},
+	{Name: "status", Of: func(tm *Teammate) any { return &tm.Status }},
+	{Name: "pid", Opt: true, Of: func(tm *Teammate) any { return &tm.PID }},
+	{Name: "startTime", Opt: true, Of: func(tm *Teammate) any { return &tm.StartTime }},
+	{Name: "bootId", Opt: true, Of: func(tm *Teammate) any { return &tm.BootID }},
+	{Name: "pidNamespace", Opt: true, Of: func(tm *Teammate) any { return &tm.PIDNamespace }},
+	{Name: "host", Opt: true, Of: func(tm *Teammate) any { return &tm.Host }},
+	{Name: "child", Opt: true, Of: func(tm *Teammate) any { return &tm.Child }},
+	{Name: "drained", Of: func(tm *Teammate) any { return &tm.Drained }},
+	{Name: "cwd", Opt: true, Of: func(tm *Teammate) any { return &tm.Cwd }},
+	{Name: "worktree", Opt: true, Of: func(tm *Teammate) any { return &tm.Worktree }},
+	{Name: "branch", Opt: true, Of: func(tm *Teammate) any { return &tm.Branch }},
+	{Name: "currentTask", Opt: true, Of: func(tm *Teammate) any { return &tm.CurrentTask }},
+	{Name: "activity", Opt: true, Of: func(tm *Teammate) any { return &tm.Activity }},
+	{Name: "lastOutputAt", Opt: true, Of: func(tm *Teammate) any { return &tm.LastOutputAt }},
+	{Name: "turns", Opt: true, Of: func(tm *Teammate) any { return &tm.Turns }},
+	{Name: "usage", Opt: true, Of: func(tm *Teammate) any { return &tm.Usage }},
+	{Name: "error", Opt: true, Of: func(tm *Teammate) any { return &tm.Error }},
+	{Name: "createdAt", Of: func(tm *Teammate) any { return &tm.CreatedAt }},
+	{Name: "updatedAt", Of: func(tm *Teammate) any { return &tm.UpdatedAt }},
+	{Name: "stoppedAt", Opt: true, Of: func(tm *Teammate) any { return &tm.StoppedAt }},
 }
 
 // Process is the recorded process, the zero value when there is none.
@@ -143,7 +162,7 @@ func (t *Team) Read(name string) (Teammate, error) {
 		return Teammate{}, err
 	}
 	var tm Teammate
-	if tm.extra, err = splitKnown(data, &tm, teammateKey); err != nil {
+	if tm.extra, err = rawjson.Decode(teammateFields, &tm, data); err != nil {
 		return Teammate{}, corrupt(path, "is not a teammate record", err)
 	}
 	switch {

@@ -14,20 +14,12 @@ import (
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/rawjson/rawjsontest"
 )
 
-func TestKnownKeys(t *testing.T) {
-	for _, c := range []struct {
-		of    reflect.Type
-		known func(string) bool
-	}{{reflect.TypeFor[Teammate](), teammateKey}, {reflect.TypeFor[Session](), sessionKey}} {
-		for f := range c.of.Fields() {
-			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if f.IsExported() && !c.known(key) {
-				t.Errorf("%s: %q counts as unknown", c.of, key)
-			}
-		}
-	}
+func TestTablesOfFields(t *testing.T) {
+	rawjsontest.SameAsTags(t, teammateFields)
+	rawjsontest.SameAsTags(t, sessionFields)
 }
 
 func TestRecordRoundTrip(t *testing.T) {

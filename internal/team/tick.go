@@ -45,9 +45,10 @@ const (
 
 // Tick is one pass of the harness: it drains outboxes, folds claims, releases
 // those of the dead and the expired, publishes notices, reminds of requests,
-// and decides submissions, their gates beside each other. Each step is on its own: a problem of one is reported and
-// the rest still runs. Ticks may overlap; each skips what another holds. With a
-// live harness it does nothing. A session without state is no_session.
+// and decides submissions, their gates beside each other. Each step is on its
+// own: a problem of one is reported and the rest still runs. Ticks may overlap;
+// each skips what another holds. With a live harness it does nothing. A session
+// without state is no_session.
 func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickReport, error) {
 	r := TickReport{Done: []Done{}, Problems: []string{}}
 	exists, err := t.Exists()

@@ -22,7 +22,7 @@ type WorkRequest struct {
 	Tags        []string      // only tasks with all of these
 	Lease       time.Duration // of its claims; 0: none
 	Wait        bool          // wait on when the board is drained
-	GateRetries int           // runs after a failed gate; 0: 3
+	GateRetries int           // runs after a failed gate; 0: 3, negative: none
 	Poll        time.Duration // how often to look while nothing is claimable; 0: 250 ms
 
 	Stdout, Stderr io.Writer // where the command's output goes, beside its tail
@@ -94,6 +94,9 @@ func (t *Team) Work(ctx context.Context, b *fsboard.Board, r WorkRequest) error 
 	err = w.loop(ctx)
 	if left := w.leave(); left != nil && (err == nil || left.Error() != err.Error()) { // a broken board is told of once
 		err = errors.Join(err, left)
+	}
+	if _, nerr := t.PublishNotices(context.WithoutCancel(ctx), b); nerr != nil && err == nil {
+		err = nerr // the next verb that folds publishes them
 	}
 	return err
 }

@@ -1,0 +1,312 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// HarnessStatus is harness.json: what the running harness says of itself.
+type HarnessStatus struct {
+	Running    bool     `json:"running"`
+	PID        int      `json:"pid"`
+	Since      int64    `json:"since"`      // epoch ms
+	LastChange int64    `json:"lastChange"` // when it last did something, epoch ms
+	Problems   []string `json:"problems"`   // of the last pass that had any
+
+	Process fsx.Process `json:"process"`
+}
+
+// HarnessOptions say how the harness works.
+type HarnessOptions struct {
+	TickOptions
+	Poll time.Duration // how often to look where notification does not work; 0: 250 ms
+	// Report is told of each thing that was done. It may be nil.
+	Report func(Done)
+}
+
+// longestPass bounds the pause between two passes, since the death of a holder
+// and the end of a lease change no file.
+const longestPass = 500 * time.Millisecond
+
+func (p Place) harnessFile() string { return filepath.Join(p.TeamDir(), "harness.json") }
+
+// harness is one running loop.
+type harness struct {
+	t *Team
+	b *fsboard.Board
+	o HarnessOptions
+
+	lock   *fsx.Lock
+	status HarnessStatus
+	dirty  bool // the status changed since it was written
+
+	touched time.Time // when the session's directory last got a new time
+
+	slots  chan struct{}   // gates that may run at once
+	mu     sync.Mutex      // guards what follows
+	busy   map[string]bool // submissions that are being decided
+	report []Done          // what deciders did
+	failed []string        // what went wrong in deciders
+	wake   chan struct{}   // a decider is done
+	wg     sync.WaitGroup
+}
+
+// Harness runs passes over the session until ctx ends: it wakes on changes of
+// its files and at least every half second, and gates run beside the passes.
+// Only one runs in a session; when another does the error is of code conflict
+// and names it. It returns nil when ctx ended, and when the session's directory
+// was removed under it.
+func (t *Team) Harness(ctx context.Context, b *fsboard.Board, o HarnessOptions) error {
+	if _, err := t.EnsureSession(); err != nil {
+		return err
+	}
+	lock, ok, err := fsx.AcquireTenure(t.HarnessLock(), tenureWait)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return t.harnessRuns()
+	}
+	defer lock.Unlock()
+	self, err := fsx.Self()
+	if err != nil {
+		return err
+	}
+	if o.Gates <= 0 {
+		o.Gates = runtime.NumCPU()
+	}
+	if o.Poll == 0 {
+		o.Poll = 250 * time.Millisecond
+	}
+	if o.Report == nil {
+		o.Report = func(Done) {}
+	}
+	h := &harness{
+		t: t, b: b, o: o, lock: lock, dirty: true, slots: make(chan struct{}, o.Gates), busy: map[string]bool{}, wake: make(chan struct{}, 1),
+		status: HarnessStatus{PID: self.PID, Since: nowMillis(), LastChange: nowMillis(), Problems: []string{}, Process: self},
+	}
+	defer h.wg.Wait()
+	gates, stop := context.WithCancel(ctx)
+	defer stop() // gates end without a verdict, and run again with whoever comes next
+	return h.loop(ctx, gates)
+}
+
+// harnessRuns is the error for a second harness.
+func (t *Team) harnessRuns() error {
+	e := errs.New(errs.Conflict, "a harness runs already in session %s", t.Session).WithPath(t.HarnessLock())
+	if s, err := t.HarnessStatus(); err == nil && s.PID > 0 {
+		e.Msg += ", as process " + s.Process.Host + "/" + strconv.Itoa(s.PID)
+	}
+	return e.WithHint("teams harness status tells more")
+}
+
+func (h *harness) loop(ctx, gates context.Context) error {
+	w := fsx.NewWatcher(h.o.Poll, h.watched()...)
+	defer func() { w.Close() }()
+	watched := h.watched()
+	for {
+		if !h.mine() {
+			return nil // the session was ended under us
+		}
+		h.pass(ctx, gates)
+		h.save()
+		h.touch()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if now := h.watched(); !slices.Equal(now, watched) {
+			w.Close()
+			w, watched = fsx.NewWatcher(h.o.Poll, now...), now
+		}
+		timer := time.NewTimer(longestPass)
+		select {
+		case <-ctx.Done():
+		case <-w.C:
+		case <-h.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// watched lists the directories whose changes are worth a pass.
+func (h *harness) watched() []string {
+	dir := h.t.BoardDir()
+	dirs := []string{dir, filepath.Join(dir, "claims"), filepath.Join(dir, "submissions")}
+	names, err := h.t.mailboxNames()
+	if err != nil {
+		return dirs
+	}
+	for _, name := range names {
+		if name != LeaderName {
+			dirs = append(dirs, filepath.Join(h.t.OutboxDir(name), "new"))
+		}
+	}
+	return dirs
+}
+
+// mine reports whether the lock that this loop holds is still the session's.
+func (h *harness) mine() bool {
+	held, err := os.Stat(h.t.HarnessLock())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err != nil {
+		return true // a disk that fails is no reason to end
+	}
+	same, err := h.lock.Is(held)
+	return err != nil || same
+}
+
+// pass is one look at everything. Each step is on its own.
+func (h *harness) pass(ctx, gates context.Context) {
+	r := TickReport{}
+	h.t.tickMail(ctx, &r)
+	look, err := h.b.Look()
+	r.problem(stepFold, err)
+	if look.Fold {
+		r.fold(ctx, h.b, stepFold)
+	}
+	h.t.tickNotices(ctx, h.b, &r)
+	done, problems := h.t.remind(ctx, h.o.StaleWait)
+	r.add(stepRequests, done, problems)
+	for _, id := range look.Submissions {
+		h.decide(gates, id)
+	}
+	h.mu.Lock()
+	r.Done = append(r.Done, h.report...)
+	r.Problems = append(r.Problems, h.failed...)
+	h.report, h.failed = nil, nil
+	h.mu.Unlock()
+	for _, d := range r.Done {
+		h.o.Report(d)
+	}
+	if len(r.Done) > 0 {
+		h.status.LastChange, h.dirty = nowMillis(), true
+	}
+	if !slices.Equal(r.Problems, h.status.Problems) && (len(r.Problems) > 0 || len(h.status.Problems) > 0) {
+		h.status.Problems, h.dirty = append([]string{}, r.Problems...), true
+	}
+}
+
+// decide decides a submission beside the passes, unless that is going on.
+func (h *harness) decide(ctx context.Context, id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.busy[id] {
+		return
+	}
+	select {
+	case h.slots <- struct{}{}:
+	default:
+		return // the next pass after a gate has ended
+	}
+	h.busy[id] = true
+	h.wg.Go(func() {
+		d, err := decideOne(ctx, h.b, id)
+		var r TickReport
+		if err != nil && ctx.Err() == nil {
+			r.problem(stepDecide, err)
+		}
+		r.events(stepDecide, d.Events)
+		h.mu.Lock()
+		h.report, h.failed = append(h.report, r.Done...), append(h.failed, r.Problems...)
+		delete(h.busy, id)
+		h.mu.Unlock()
+		<-h.slots
+		if len(r.Done) > 0 {
+			select {
+			case h.wake <- struct{}{}:
+			default:
+			}
+		}
+	})
+}
+
+// touchEvery is how often the session's directory gets a new time: a tool that
+// shares the root removes directories that look a week old.
+const touchEvery = 24 * time.Hour
+
+func (h *harness) touch() {
+	if now := time.Now(); now.Sub(h.touched) >= touchEvery {
+		h.touched = now
+		_ = os.Chtimes(h.t.TeamDir(), now, now)
+	}
+}
+
+// save writes the status if it changed.
+func (h *harness) save() {
+	if !h.dirty {
+		return
+	}
+	h.status.Running = true
+	data, err := json.MarshalIndent(h.status, "", " ")
+	if err != nil {
+		return
+	}
+	if err := fsx.Replace(h.t.harnessFile(), append(data, '\n')); err == nil {
+		h.dirty = false
+	}
+}
+
+// HarnessStatus says whether a harness runs, and what the last one wrote.
+func (t *Team) HarnessStatus() (HarnessStatus, error) {
+	s := HarnessStatus{Problems: []string{}}
+	data, err := fsx.ReadFile(t.harnessFile(), maxRecord)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	if err == nil {
+		if err := json.Unmarshal(data, &s); err != nil {
+			return HarnessStatus{}, corrupt(t.harnessFile(), "is no status of a harness", err)
+		}
+	}
+	s.Running, err = fsx.Held(t.HarnessLock())
+	return s, err
+}
+
+// stopWait is how long the end of a harness is waited for.
+const stopWait = 15 * time.Second
+
+// StopHarness asks the running harness to end and waits for it. not_found: none
+// runs; conflict: it cannot be reached from here.
+func (t *Team) StopHarness(ctx context.Context) error {
+	s, err := t.HarnessStatus()
+	if err != nil {
+		return err
+	}
+	if !s.Running {
+		return errs.New(errs.NotFound, "no harness runs in session %s", t.Session)
+	}
+	if s.Process.Liveness() != fsx.Alive {
+		return errs.New(errs.Conflict, "the harness (process %d on %s) cannot be reached from here", s.PID, s.Process.Host).
+			WithHint("stop it there")
+	}
+	if err := syscall.Kill(s.PID, syscall.SIGTERM); err != nil {
+		return errs.New(errs.Failure, "cannot signal process %d: %w", s.PID, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	for t.HarnessLive() {
+		select {
+		case <-ctx.Done():
+			return errs.New(errs.Busy, "the harness (process %d) has not ended yet", s.PID).WithHint("teams harness status")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
