@@ -52,15 +52,25 @@ func (d Draft) Text() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	out.WriteString(fence + "\n")
-	out.Write(d.frontmatter())
-	out.WriteString(fence + "\n")
-	out.WriteString(d.prompt())
-	if err := d.matches(out.Bytes()); err != nil {
+	text := d.file(0)
+	if d.matches(text) != nil {
+		// Some texts only quotes can hold.
+		text = d.file(yaml.DoubleQuotedStyle)
+	}
+	if err := d.matches(text); err != nil {
 		return nil, err
 	}
-	return out.Bytes(), nil
+	return text, nil
+}
+
+// file is the whole file, with the values in a style of YAML.
+func (d Draft) file(style yaml.Style) []byte {
+	var out bytes.Buffer
+	out.WriteString(fence + "\n")
+	out.Write(d.frontmatter(style))
+	out.WriteString(fence + "\n")
+	out.WriteString(d.prompt())
+	return out.Bytes()
 }
 
 // complete checks a draft and fills in what is not given.
@@ -109,30 +119,32 @@ func (s Shape) tools() []string {
 	return []string{"read", "bash"}
 }
 
-// description is a routing contract that holds for the shape.
+// description is a routing contract that holds for the shape, on either side of
+// the other axis.
 func (s Shape) description(mutating bool) string {
-	what, when := "", ""
+	pick := func(changes, reads, when string) string {
+		if mutating {
+			return changes + "; use when " + when
+		}
+		return reads + "; use when " + when
+	}
 	switch s {
-	case Executor:
-		what, when = "Carries a change through and verifies it", "code has to be written, changed or fixed"
 	case Reviewer:
-		what, when = "Judges work against its criteria and reports confirmed findings only", "a change has to be reviewed by somebody who did not make it"
+		return pick("Reviews a change and mends what is confirmed", "Read-only review that reports confirmed findings only",
+			"a change has to be judged by somebody who did not make it")
 	case Specialist:
-		what, when = "Answers questions that need deep knowledge of one domain", "a decision depends on such an answer"
+		return pick("Makes changes that need deep knowledge of one domain", "Read-only analysis with deep knowledge of one domain",
+			"a decision depends on such knowledge")
 	case Observer:
-		what, when = "Watches a state and reports readings and anomalies", "the state of something has to be known"
+		return pick("Observes a state and keeps its record in files", "Read-only observation that reports readings and anomalies",
+			"the state of something has to be known")
 	}
-	if mutating == (s == Executor) {
-		return what + "; use when " + when
-	}
-	if mutating {
-		return what + ", and may change files within its scope; use when " + when
-	}
-	return what + ", without edit tools; use when " + when
+	return pick("Carries a change through and verifies it", "Carries out a procedure that changes no files, and verifies the outcome",
+		"a task says what has to be done and how to tell that it is done")
 }
 
 // frontmatter is the block, in the order in which people look for the keys.
-func (d Draft) frontmatter() []byte {
+func (d Draft) frontmatter(style yaml.Style) []byte {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	put := func(key, value string) {
 		if value == "" {
@@ -143,6 +155,8 @@ func (d Draft) frontmatter() []byte {
 		v.SetString(value)
 		if key == keyWorktree {
 			v.Tag = "!!bool"
+		} else if style != 0 {
+			v.Style = style
 		}
 		root.Content = append(root.Content, k, v)
 	}

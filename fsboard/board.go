@@ -123,6 +123,9 @@ func (b *Board) checkAbsent() error {
 	if err != nil || found == "" {
 		return err
 	}
+	if _, err := os.Lstat(b.Path()); err == nil {
+		return nil // the board has just been made: there was none when we looked
+	}
 	return corrupt(b.Path(), fmt.Errorf("it is missing, but %s is here", found))
 }
 

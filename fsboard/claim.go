@@ -149,7 +149,11 @@ func (c *claimer) foldMightHelp(err error) bool {
 			return false
 		}
 		t, err := v.Task(c.r.ID)
-		return err == nil && t != nil && t.Status == Claimed && c.b.claimOver(&t.Task, v.now, v.boot) != ""
+		if err != nil || t == nil || t.Status != Claimed {
+			return false
+		}
+		over, _ := c.b.claimOver(&t.Task, v.now, v.boot)
+		return over != ""
 	}
 	return false
 }
@@ -185,7 +189,7 @@ func (c *claimer) checkHolding() error {
 
 // named claims one task.
 func (c *claimer) named() (*TaskView, error) {
-	v, err := c.b.View()
+	v, err := c.b.viewOf(c.r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +199,15 @@ func (c *claimer) named() (*TaskView, error) {
 	}
 	if t == nil {
 		return nil, c.b.unknownOrArchived(c.r.ID)
+	}
+	if t.State == StateBlocked || t.State == StateWaiting {
+		// Why it is takes more of the board than the task.
+		if v, err = c.b.View(); err != nil {
+			return nil, err
+		}
+		if t, err = v.Task(c.r.ID); err != nil || t == nil {
+			return nil, c.b.unknownOrArchived(c.r.ID)
+		}
 	}
 	if err := v.claimable(t, c.r); err != nil {
 		return nil, err
@@ -329,7 +342,7 @@ func (b *Board) secondLook(m *Marker, rev int64) error {
 	if now == rev {
 		return nil
 	}
-	s, err := b.load()
+	s, err := b.glimpse(m.TaskID)
 	if err != nil {
 		return err
 	}
@@ -357,7 +370,7 @@ func (b *Board) secondLook(m *Marker, rev int64) error {
 // wonView returns the task as the winner of a marker sees it. A fold that
 // refused the marker meanwhile, because the worker's life ended, makes it lost.
 func (b *Board) wonView(m *Marker) (*TaskView, error) {
-	v, err := b.View()
+	v, err := b.viewOf(m.TaskID)
 	if err != nil {
 		return nil, err
 	}

@@ -249,7 +249,7 @@ func (m *Marker) claim(now int64) *Claim {
 func (t *tx) gateFor(task *Task, m *Marker, w *Worker) *Gate {
 	g := &Gate{Command: task.Verify, Source: "task", TimeoutMs: task.VerifyTimeoutMs, Cwd: w.Cwd, Host: m.Host}
 	if g.Command == "" {
-		g.Command, g.Source = w.Verify, "agent"
+		g.Command, g.Source = t.b.roleGate(w), "agent"
 	}
 	if g.Command == "" {
 		return nil

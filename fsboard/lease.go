@@ -124,11 +124,11 @@ func (t *tx) sweep() error {
 		if err != nil {
 			return corrupt(t.b.Path(), err)
 		}
-		reason := t.over(task)
+		reason, err := t.b.claimOver(task, t.now, t.boot)
+		if err != nil {
+			t.b.report(err)
+		}
 		if reason == "" {
-			if w := t.b.o.Roster.Lookup(task.Claim.Worker, task.Claim.SpawnID); w.Unread {
-				t.b.report(fmt.Errorf("%s: whether its holder lives is not known: %w", task.ID, w.unread(task.Claim.Worker)))
-			}
 			continue
 		}
 		waiting, err := t.takeSubmission(task)
@@ -147,25 +147,26 @@ func (t *tx) sweep() error {
 	return nil
 }
 
-// over returns why a claim has ended without its holder's doing, "" when it
-// has not.
-func (t *tx) over(task *Task) string { return t.b.claimOver(task, t.now, t.boot) }
-
-func (b *Board) claimOver(task *Task, now int64, boot bootPoint) string {
+// claimOver returns why a claim has ended without its holder's doing, "" when
+// it has not. The error says why that cannot be told just now.
+func (b *Board) claimOver(task *Task, now int64, boot bootPoint) (string, error) {
 	c := task.Claim
 	if c == nil {
-		return "no_claim" // written by some other tool: nobody can ever submit it
+		return "no_claim", nil // written by some other tool: nobody can ever submit it
 	}
 	if c.leaseOver(now, boot) {
-		return "lease_over"
+		return "lease_over", nil
 	}
-	switch b.o.Roster.Lookup(c.Worker, c.SpawnID).Life {
-	case LifeDead:
-		return "holder_dead"
-	case LifeReplaced:
-		return "holder_replaced"
+	w := b.o.Roster.Lookup(c.Worker, c.SpawnID)
+	switch {
+	case w.Life == LifeDead:
+		return "holder_dead", nil
+	case w.Life == LifeReplaced:
+		return "holder_replaced", nil
+	case w.Unread:
+		return "", fmt.Errorf("%s: whether its holder lives is not known: %w", task.ID, w.unread(c.Worker))
 	}
-	return ""
+	return "", nil
 }
 
 // giveUp makes a claimed task pending again in a new epoch. The caller has

@@ -12,28 +12,36 @@ import (
 // says where to look: what can be claimed, and that nothing can, is for the
 // snapshot to say.
 func (c *claimer) next() (*TaskView, error) {
-	v, err := c.b.View()
+	v, err := c.b.viewMarkers()
 	if err != nil {
 		return nil, err
 	}
-	if list, ok := c.b.readReady(v.Revision()); ok {
-		if won, err := c.first(list, v); won != nil || err != nil {
+	rev, err := c.b.revision()
+	if err != nil {
+		return nil, err
+	}
+	if list, ok := c.b.readReady(rev); ok {
+		if won, err := c.first(list, v, c.b.glimpse); won != nil || err != nil {
 			return won, err
 		}
+	}
+	if v, err = c.b.View(); err != nil {
+		return nil, err
 	}
 	list, err := v.snap.candidates()
 	if err != nil {
 		return nil, corrupt(c.b.Path(), err)
 	}
-	if won, err := c.first(list, v); won != nil || err != nil {
+	whole := func(string) (*snapshot, error) { return v.snap, nil }
+	if won, err := c.first(list, v, whole); won != nil || err != nil {
 		return won, err
 	}
 	return nil, c.b.nothing(v.snap, c.r)
 }
 
 // first claims the first of the candidates that the worker may take; nil and
-// nil when there is none.
-func (c *claimer) first(list readyList, v *View) (*TaskView, error) {
+// nil when there is none. snapOf returns a snapshot that has the task.
+func (c *claimer) first(list readyList, v *View, snapOf func(id string) (*snapshot, error)) (*TaskView, error) {
 	orphaned := false
 	mine := []byte("\t" + c.r.Worker + "\t")
 	for _, own := range []bool{true, false} { // what is assigned to it comes first
@@ -47,6 +55,9 @@ func (c *claimer) first(list readyList, v *View) (*TaskView, error) {
 			hint, ok := parseCandidate(row)
 			if !ok || (hint.assignee == c.r.Worker) != own || !hint.mayTake(c.r, v.now) {
 				continue
+			}
+			if err := v.see(snapOf(hint.id)); err != nil {
+				return nil, err
 			}
 			t, err := v.Task(hint.id)
 			if err != nil {

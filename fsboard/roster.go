@@ -32,7 +32,8 @@ type Worker struct {
 	Agent string
 	// Cwd is the directory in which a gate for its claims runs. Empty: the project.
 	Cwd string
-	// Verify is the default gate of its role, used when a task has none.
+	// Verify is the default gate of its role, used when a task has none. Empty:
+	// none, unless the roster is [RoleGates].
 	Verify string
 }
 
@@ -51,6 +52,22 @@ type Roster interface {
 	// empty spawnID asks for the present life. What cannot be read is
 	// LifeUnknown, and Unread.
 	Lookup(name, spawnID string) Worker
+}
+
+// RoleGates is a [Roster] that finds the gates of roles only when they are
+// needed: when a claim of a task without a gate of its own is folded.
+type RoleGates interface {
+	// RoleGate returns the default gate of an agent, "" when it has none. Like
+	// Lookup it answers from files.
+	RoleGate(agent string) string
+}
+
+// roleGate is the default gate of a worker's role.
+func (b *Board) roleGate(w *Worker) string {
+	if r, ok := b.o.Roster.(RoleGates); ok && w.Verify == "" && w.Agent != "" {
+		return r.RoleGate(w.Agent)
+	}
+	return w.Verify
 }
 
 // anybody is the roster of a board that was opened without one: every name is

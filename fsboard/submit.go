@@ -90,7 +90,7 @@ func (b *Board) Submit(ctx context.Context, r SubmitRequest) (*SubmitResult, err
 // publishSubmission is one try to put the submission on disk. It returns its
 // id, or the result when it had been decided before.
 func (b *Board) publishSubmission(ctx context.Context, r *SubmitRequest) (string, *SubmitResult, error) {
-	v, err := b.View()
+	v, err := b.viewOf(r.ID)
 	if err != nil {
 		return "", nil, err
 	}
@@ -127,7 +127,7 @@ func (b *Board) publishSubmission(ctx context.Context, r *SubmitRequest) (string
 	// The second look: its submission counts when the claim still carries its
 	// token, as stored or as its own marker of the present epoch, or when it
 	// has been decided.
-	if v, err = b.View(); err != nil {
+	if v, err = b.viewOf(r.ID); err != nil {
 		return "", nil, err
 	}
 	if t, err = v.show(r.ID); err != nil {

@@ -82,6 +82,25 @@ type View struct {
 
 // View takes a look at the board. A board without state gives an empty view.
 func (b *Board) View() (*View, error) {
+	v, err := b.viewMarkers()
+	if err != nil {
+		return nil, err
+	}
+	return v, v.see(b.load())
+}
+
+// viewOf is a look at one task: Task of that id is all that the view is good
+// for, and the revision.
+func (b *Board) viewOf(id string) (*View, error) {
+	v, err := b.viewMarkers()
+	if err != nil {
+		return nil, err
+	}
+	return v, v.see(b.glimpse(id))
+}
+
+// viewMarkers begins a look: the snapshot comes last.
+func (b *Board) viewMarkers() (*View, error) {
 	v := &View{b: b, now: fsx.Now().UnixMilli(), boot: bootNow()}
 	var err error
 	if v.submissions, err = v.readMarkers("submissions"); err != nil {
@@ -90,13 +109,18 @@ func (b *Board) View() (*View, error) {
 	if v.claims, err = v.readMarkers("claims"); err != nil {
 		return nil, err
 	}
-	if v.snap, err = b.load(); err != nil {
-		return nil, err
-	}
-	if v.snap == nil {
-		v.snap = newSnapshot(b.o.Project, b.o.Session)
-	}
 	return v, nil
+}
+
+// see takes the snapshot into the view.
+func (v *View) see(s *snapshot, err error) error {
+	if err != nil {
+		return err
+	}
+	if v.snap = s; s == nil {
+		v.snap = newSnapshot(v.b.o.Project, v.b.o.Session)
+	}
+	return nil
 }
 
 func (v *View) readMarkers(dir string) (map[string]*Marker, error) {

@@ -469,6 +469,40 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestListWhileMoved: a message that changes sides at any step of a listing of
+// both is in it, once.
+func TestListWhileMoved(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		for n := 1; ; n++ {
+			b := newBox(t)
+			put(t, b, read, "m")
+			move := b.Mark
+			if read {
+				move = b.Unread
+			}
+			var list []*Message
+			more := step(n, func() {
+				var problems []error
+				var err error
+				if list, problems, err = b.List(true); err != nil {
+					t.Error(err)
+				}
+				wantNone(t, problems)
+			}, func() {
+				if err := move("m"); err != nil {
+					t.Error(err)
+				}
+			})
+			if len(list) != 1 || list[0].ID != "m" {
+				t.Errorf("read %v, step %d: %v", read, n, list)
+			}
+			if !more {
+				break
+			}
+		}
+	}
+}
+
 func TestWatch(t *testing.T) {
 	b := newBox(t)
 	w := b.Watch(20 * time.Millisecond)

@@ -80,6 +80,21 @@ func TestOnceTakenUp(t *testing.T) {
 	}
 }
 
+// TestOnceReadMeanwhile: a message that was read before its key was done is not
+// sent again.
+func TestOnceReadMeanwhile(t *testing.T) {
+	b := newBox(t)
+	put(t, b, true, "1")
+	if err := errors.Join(os.Mkdir(noticed(b), 0o700), os.WriteFile(filepath.Join(noticed(b), "key"), []byte(`{"id":"1","done":false}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if id, first, err := b.PublishOnce(noticed(b), "key", message("2", "harness", "hello")); id != "1" || first || err != nil {
+		t.Errorf("%s %v %v", id, first, err)
+	}
+	wantOnce(t, b, "read")
+	want(t, b, "", "1")
+}
+
 func TestOnceCorruptKey(t *testing.T) {
 	b := newBox(t)
 	if err := os.Mkdir(noticed(b), 0o700); err != nil {

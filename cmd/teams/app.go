@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -56,6 +57,8 @@ func (e *Env) dispatch(args []string) error {
 		switch {
 		case inv.entry.OwnSignals:
 		case inv.entry.Quick:
+			// A large board is read once, and then the program ends.
+			debug.SetGCPercent(400)
 			e.handleSignalsSoon()
 		default:
 			e.HandleSignals()

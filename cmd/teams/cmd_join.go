@@ -42,6 +42,7 @@ func (c *joinCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
+	e.warnUnknownAgent(t.Place, c.Agent)
 	tm, err := t.Join(ctx, team.JoinRequest{Name: c.Name, Agent: c.Agent, PID: c.PID, Takeover: c.Takeover})
 	if err != nil {
 		return err

@@ -85,6 +85,7 @@ func (c *workCmd) Run(ctx context.Context, e *Env) error {
 	if name == team.LeaderName {
 		return errs.New(errs.Usage, "the leader cannot work, a teammate's name is needed").WithHint("teams work --as w1 -- CMD")
 	}
+	e.warnUnknownAgent(t.Place, c.Role)
 	ctx, stop := workSignals(ctx, e)
 	defer stop.done()
 	out, errOut := e.ChildOutput()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/seed6990a682/teams/agentdefs"
 	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/internal/team"
 )
@@ -93,8 +94,16 @@ func (c *sessionCompleter) names() (out []candidate) {
 	return out
 }
 
+// agents are those with a definition, then those that teammates say they are.
 func (c *sessionCompleter) agents() (out []candidate) {
 	seen := map[string]bool{}
+	if p, err := c.e.place(); err == nil {
+		set, _ := agentdefs.Discover(agentDirs(p))
+		for _, a := range set.Agents {
+			seen[a.Name] = true
+			out = append(out, candidate{a.Name, foldLine(a.Description)})
+		}
+	}
 	for _, tm := range c.teammates() {
 		if tm.Agent != "" && !seen[tm.Agent] {
 			seen[tm.Agent] = true

@@ -37,6 +37,8 @@ func (e *Env) openWith(o team.BoardOptions) (*team.Team, *fsboard.Board, error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	gates := roleGates{dirs: agentDirs(t.Place)}
+	t.RoleVerify = gates.verify
 	o.LockTimeout, o.BeforeGate = e.LockWait(), e.HandleSignals
 	b, err := t.Board(o)
 	e.opened = t

@@ -25,9 +25,24 @@ type crowd struct {
 	Least int `json:"least"`
 	Most  int `json:"most"`
 	// Refused is how many commands ended because a lock was busy.
-	Refused int       `json:"refused"`
-	Claim   quartiles `json:"claimUs"` // of a whole claim, in the crowd
-	Submit  quartiles `json:"submitUs"`
+	Refused int `json:"refused"`
+	// What one command costs in the crowd.
+	Claim  cost `json:"claim"`
+	Submit cost `json:"submit"`
+}
+
+// cost is that of many runs of one command.
+type cost struct {
+	Wall quartiles `json:"wallUs"`
+	CPU  quartiles `json:"cpuUs"`
+}
+
+func costOf(samples []sample) cost {
+	walls, cpus := make([]time.Duration, len(samples)), make([]time.Duration, len(samples))
+	for i, s := range samples {
+		walls[i], cpus[i] = s.wall, s.cpu
+	}
+	return cost{quartilesOf(walls), quartilesOf(cpus)}
 }
 
 // claimAtOnce lets n claimers loose on a new board for a while.
@@ -46,7 +61,7 @@ func claimAtOnce(ctx context.Context, bin binaries, dir string, n, tasks int, wi
 		wg             sync.WaitGroup
 		refused        atomic.Int64
 		mu             sync.Mutex
-		claims, submit []time.Duration
+		claims, submit []sample
 		failed         error
 	)
 	counts := make([]int, n)
@@ -80,19 +95,17 @@ func claimAtOnce(ctx context.Context, bin binaries, dir string, n, tasks int, wi
 	return crowd{
 		Claimers: n, Claims: len(claims), PerSecond: float64(len(claims)) / took.Seconds(),
 		Least: slices.Min(counts), Most: slices.Max(counts), Refused: int(refused.Load()),
-		Claim: quartilesOf(claims), Submit: quartilesOf(submit),
+		Claim: costOf(claims), Submit: costOf(submit),
 	}, nil
 }
 
-// claimAndSubmit takes the next task and hands it in, and says how long either
-// took.
-func (w *worker) claimAndSubmit() (took [2]time.Duration, err error) {
+// claimAndSubmit takes the next task and hands it in, and says what either
+// cost.
+func (w *worker) claimAndSubmit() (took [2]sample, err error) {
 	for i, args := range [][]string{{"claim", "-q"}, {"submit", "--result", "done", "-q"}} {
-		s, _, err := w.command(args...).run()
-		if err != nil {
+		if took[i], _, err = w.command(args...).run(); err != nil {
 			return took, fmt.Errorf("%s: %w", args[0], err)
 		}
-		took[i] = s.wall
 	}
 	return took, nil
 }

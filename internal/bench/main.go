@@ -25,6 +25,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -58,11 +60,15 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 	s := settings{large: 10_000, crowds: []int{1, 2, 8, 64}, window: 4 * time.Second}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.IntVar(&s.runs, "n", 20, "runs of each row")
+	flags.IntVar(&s.runs, "n", 20, "runs of each row; 0 for the crowds of claimers alone")
 	flags.StringVar(&s.dir, "dir", "", "where the temporary directory is made (default $TMPDIR)")
 	flags.StringVar(&s.teams, "teams", "", "measure this `program` instead of building it")
 	flags.BoolVar(&s.json, "json", false, "print JSON instead of the table")
 	flags.StringVar(&s.out, "o", "", "write JSON to this `file` as well")
+	flags.Func("crowds", "how many claimers at once, a `list` (default 1,2,8,64)", func(list string) (err error) {
+		s.crowds, err = numbers(list)
+		return err
+	})
 	quick := flags.Bool("quick", false, "5 runs of each row, and short crowds of 2 and 64 claimers")
 	if err := flags.Parse(args); err != nil {
 		return flag.ErrHelp
@@ -70,7 +76,7 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 	if *quick {
 		s.runs, s.crowds, s.window = 5, []int{2, 64}, 1200*time.Millisecond
 	}
-	if s.runs < 1 || flags.NArg() > 0 {
+	if s.runs < 0 || flags.NArg() > 0 {
 		flags.Usage()
 		return flag.ErrHelp
 	}
@@ -95,6 +101,19 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 	return r.writeTable(stdout)
 }
 
+// numbers reads a list such as 1,2,8.
+func numbers(list string) ([]int, error) {
+	var out []int
+	for _, word := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is no number above 0", word)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
 // measure makes the temporary directory, builds, and runs the rounds.
 func measure(ctx context.Context, s settings, progress io.Writer) (r *report, err error) {
 	dir, err := os.MkdirTemp(s.dir, "teams-bench-")
@@ -109,16 +128,18 @@ func measure(ctx context.Context, s settings, progress io.Writer) (r *report, er
 	if err != nil {
 		return nil, err
 	}
-	step("making the boards")
-	rows, undo, err := allRows(bin, dir, s.large)
-	defer undo()
-	if err != nil {
-		return nil, err
-	}
 	r = &report{Machine: machineOf(dir), Runs: s.runs}
-	step("%d rounds of %d rows", s.runs, len(rows))
-	if r.Rows, err = rounds(ctx, rows, s.runs); err != nil {
-		return nil, err
+	if s.runs > 0 {
+		step("making the boards")
+		rows, undo, err := allRows(bin, dir, s.large)
+		defer undo()
+		if err != nil {
+			return nil, err
+		}
+		step("%d rounds of %d rows", s.runs, len(rows))
+		if r.Rows, err = rounds(ctx, rows, s.runs); err != nil {
+			return nil, err
+		}
 	}
 	for _, n := range s.crowds {
 		step("%d claimers at once", n)

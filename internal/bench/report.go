@@ -21,10 +21,9 @@ type report struct {
 
 // result is one row: what a process cost, in microseconds.
 type result struct {
-	Name  string    `json:"name"`
-	Tasks int       `json:"tasks,omitempty"` // size of the board, 0 for none
-	Wall  quartiles `json:"wallUs"`
-	CPU   quartiles `json:"cpuUs"`
+	Name  string `json:"name"`
+	Tasks int    `json:"tasks,omitempty"` // size of the board, 0 for none
+	cost
 }
 
 // find returns a row, nil when there is none.
@@ -61,26 +60,29 @@ func (r *report) writeJSON(w io.Writer) error {
 // writeTable prints the figures for people.
 func (r *report) writeTable(w io.Writer) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s\n%d runs of each row, interleaved; medians, and the quarters of the wall time\n\n", r.Machine, r.Runs)
-	rows := [][]string{{"", "tasks", "wall ms", "quarters", "x nothing", "CPU ms", "x nothing"}}
-	base := r.find(rowNothing, 0)
-	for i := range r.Rows {
-		rows = append(rows, r.Rows[i].cells(base))
+	fmt.Fprintf(&out, "%s\n", r.Machine)
+	if base := r.find(rowNothing, 0); base != nil {
+		fmt.Fprintf(&out, "%d runs of each row, interleaved; medians, and the quarters of the wall time\n\n", r.Runs)
+		rows := [][]string{{"", "tasks", "wall ms", "quarters", "x nothing", "CPU ms", "x nothing"}}
+		for i := range r.Rows {
+			rows = append(rows, r.Rows[i].cells(base))
+		}
+		writeColumns(&out, rows)
 	}
-	writeColumns(&out, rows)
 	if len(r.Crowds) > 0 {
 		out.WriteByte('\n')
-		rows = [][]string{{"claimers at once", "claims", "claims/s", "least", "most", "refused", "claim ms", "submit ms"}}
+		rows := [][]string{{"claimers at once", "claims", "claims/s", "least", "most", "refused", "claim ms", "CPU ms", "submit ms", "CPU ms"}}
 		for _, c := range r.Crowds {
 			rows = append(rows, []string{
 				strconv.Itoa(c.Claimers), strconv.Itoa(c.Claims), fmt.Sprintf("%.1f", c.PerSecond), strconv.Itoa(c.Least),
-				strconv.Itoa(c.Most), strconv.Itoa(c.Refused), ms(c.Claim.Median), ms(c.Submit.Median),
+				strconv.Itoa(c.Most), strconv.Itoa(c.Refused), ms(c.Claim.Wall.Median), ms(c.Claim.CPU.Median),
+				ms(c.Submit.Wall.Median), ms(c.Submit.CPU.Median),
 			})
 		}
 		writeColumns(&out, rows)
 	}
 	out.WriteByte('\n')
-	rows = [][]string{{"target", "", "is", ""}}
+	rows := [][]string{{"target", "", "is", ""}}
 	for _, t := range r.Targets {
 		rows = append(rows, t.cells())
 	}

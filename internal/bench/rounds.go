@@ -23,7 +23,7 @@ type row struct {
 
 // rounds runs every row once a round, and once before the first, untimed.
 func rounds(ctx context.Context, rows []row, n int) ([]result, error) {
-	walls, cpus := make([][]time.Duration, len(rows)), make([][]time.Duration, len(rows))
+	samples := make([][]sample, len(rows))
 	for round := -1; round < n; round++ {
 		for i := range rows {
 			if err := ctx.Err(); err != nil {
@@ -34,13 +34,13 @@ func rounds(ctx context.Context, rows []row, n int) ([]result, error) {
 				return nil, fmt.Errorf("%s: %w", rows[i].name, err)
 			}
 			if round >= 0 {
-				walls[i], cpus[i] = append(walls[i], s.wall), append(cpus[i], s.cpu)
+				samples[i] = append(samples[i], s)
 			}
 		}
 	}
 	results := make([]result, len(rows))
 	for i := range rows {
-		results[i] = result{Name: rows[i].name, Tasks: rows[i].tasks, Wall: quartilesOf(walls[i]), CPU: quartilesOf(cpus[i])}
+		results[i] = result{Name: rows[i].name, Tasks: rows[i].tasks, cost: costOf(samples[i])}
 	}
 	return results, nil
 }

@@ -138,36 +138,6 @@ func (s *site) repaired(what string, want map[string]map[string]any) {
 	sameTree(s.t, what+": second repair", before, tree(s.t, s.board()))
 }
 
-// keepTree copies a directory; the returned function puts it back as it was.
-func keepTree(t *testing.T, dir string) (restore func()) {
-	t.Helper()
-	kept := filepath.Join(t.TempDir(), "kept")
-	if err := os.CopyFS(kept, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		t.Helper()
-		for _, err := range []error{os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(kept)), closeModes(dir)} {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-// closeModes gives a copied directory the modes of a session.
-func closeModes(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
-		return os.Chmod(path, 0o600)
-	})
-}
-
 // TestTruncatedBoard cuts the snapshot at 100 points.
 func TestTruncatedBoard(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ type jsonCase struct {
 	bare   bool   // on a site without state
 	mail   bool   // with a message from the leader to ann
 	broken bool   // on a board that is no JSON
+	held   bool   // while harness.lock is held
 	exit   int
 	code   string // of the error
 	data   bool   // the error carries a result

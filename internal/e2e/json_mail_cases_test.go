@@ -37,7 +37,7 @@ var mailCases = []jsonCase{
 	{verb: "sent", kind: "empty", args: words("sent"), bare: true, golden: "inbox, empty"},
 	{verb: "sent", kind: "error", args: words("sent", "more"), exit: 64, code: "usage"},
 
-	// TestFollow has its success and its interruption.
+	// TestFollowMail runs it.
 	{verb: "follow", kind: "ok", args: words("follow", "--help"), golden: "-"},
 	{verb: "follow", kind: "empty", args: words("follow", "more"), exit: 64, code: "usage"},
 	{verb: "follow", kind: "error", args: words("follow", "--format", "odd"), exit: 64, code: "usage"},
@@ -50,6 +50,19 @@ var mailCases = []jsonCase{
 	{verb: "status", kind: "ok", args: words("status", "ann"), golden: "status NAME"},
 	{verb: "status", kind: "empty", args: words("status"), bare: true, golden: "list, empty"},
 	{verb: "status", kind: "error", args: words("status", "nobody"), exit: 3, code: "not_found"},
+
+	// TestRealHarness runs one.
+	{verb: "harness", kind: "ok", args: words("harness"), held: true, golden: "-"},
+	{verb: "harness", kind: "empty", args: words("harness"), name: "ann", exit: 5, code: "leader_only"},
+	{verb: "harness", kind: "error", args: words("harness", "--gates", "-1"), exit: 64, code: "usage"},
+
+	{verb: "harness status", kind: "ok", args: words("harness", "status"), held: true, golden: "-"},
+	{verb: "harness status", kind: "empty", args: words("harness", "status"), bare: true},
+	{verb: "harness status", kind: "error", args: words("harness", "status", "more"), exit: 64, code: "usage"},
+
+	{verb: "harness stop", kind: "ok", args: words("harness", "stop"), exit: 3, code: "not_found"},
+	{verb: "harness stop", kind: "empty", args: words("harness", "stop"), bare: true, exit: 3, code: "not_found"},
+	{verb: "harness stop", kind: "error", args: words("harness", "stop", "more"), exit: 64, code: "usage"},
 
 	{verb: "session end", kind: "ok", args: words("session", "end", "--now")},
 	{verb: "session end", kind: "empty", args: words("session", "end"), bare: true, exit: 3, code: "no_session"},

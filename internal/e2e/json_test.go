@@ -75,6 +75,10 @@ func TestEveryVerb(t *testing.T) {
 				before := prepare
 				prepare = func() { before(); write(t, s.board("claims", "t_10.json"), marker("t_10", "cid", s.spawn("cid"))) }
 			}
+			if c.held {
+				before, release := prepare, func() {}
+				prepare = func() { release(); before(); release = s.harness() }
+			}
 			if c.mail || slices.Contains(c.args, "MSG") {
 				before := prepare
 				words := slices.Clone(c.args)
@@ -342,37 +346,62 @@ func (s *site) steady(key string, v any) any {
 	return v
 }
 
-// TestFollowJSON follows the history: a value a line, as things happen, until
+// follower reads what a command prints, a JSON value a line.
+type follower struct {
+	*proc
+	dec *json.Decoder
+}
+
+func (s *site) follow(args ...string) *follower {
+	s.t.Helper()
+	cmd := s.command(teamsBin, args...)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &follower{start(s.t, cmd), json.NewDecoder(pipe)}
+}
+
+// next waits for a value and reads its data.
+func (f *follower) next(data any) {
+	f.t.Helper()
+	e := struct {
+		OK   bool
+		Data any
+	}{Data: data}
+	got := make(chan error, 1)
+	go func() { got <- f.dec.Decode(&e) }()
+	select {
+	case err := <-got:
+		if err != nil || !e.OK {
+			f.t.Fatal(err, e)
+		}
+	case <-time.After(20 * time.Second):
+		f.kill()
+		f.t.Fatal("nothing comes")
+	}
+}
+
+// interrupt ends it as a person would.
+func (f *follower) interrupt() {
+	f.t.Helper()
+	f.signal(syscall.SIGINT)
+	if r := f.wait(); r.code != 130 {
+		f.t.Errorf("%s", r)
+	}
+}
+
+// TestFollowLog follows the history: a value a line, as things happen, until
 // it is interrupted.
-func TestFollowJSON(t *testing.T) {
+func TestFollowLog(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.add("before")
-	cmd := s.command(teamsBin, "log", "--follow", "--json")
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := start(t, cmd)
-	dec := json.NewDecoder(pipe)
-	next := func() (ev event) {
+	f := s.follow("log", "--follow", "--json")
+	next := func() (e event) {
 		t.Helper()
-		var e struct {
-			OK   bool
-			Data event
-		}
-		got := make(chan error, 1)
-		go func() { got <- dec.Decode(&e) }()
-		select {
-		case err := <-got:
-			if err != nil || !e.OK {
-				t.Fatal(err, e)
-			}
-		case <-time.After(20 * time.Second):
-			p.kill()
-			t.Fatal("nothing comes")
-		}
-		return e.Data
+		f.next(&e)
+		return e
 	}
 	if e := next(); e.Event != "added" || e.Task != "t_1" {
 		t.Errorf("%+v", e)
@@ -387,8 +416,23 @@ func TestFollowJSON(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	p.signal(syscall.SIGINT)
-	if r := p.wait(); r.code != 130 {
-		t.Errorf("%s", r)
+	f.interrupt()
+}
+
+// TestFollowMail does the same with messages.
+func TestFollowMail(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.ok("join", "ann", "-q")
+	s.ok("send", "ann", "the first")
+	f := s.as("ann").follow("follow", "--json")
+	for _, want := range []string{"the first", "the second"} {
+		var d struct{ Message struct{ From, Body string } }
+		f.next(&d)
+		if d.Message.Body != want || d.Message.From != "leader" {
+			t.Errorf("%+v", d)
+		}
+		s.ok("send", "ann", "the second")
 	}
+	f.interrupt()
 }

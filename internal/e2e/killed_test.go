@@ -43,7 +43,7 @@ func TestDeciderKilled(t *testing.T) {
 	elsewhere := other.as("ann").start("submit")
 
 	s := newSite(t)
-	for _, decider := range []string{"submit", "tick", "verify"} {
+	for _, decider := range []string{"submit", "tick", "verify", "harness"} {
 		id := s.add("gate, decided by "+decider, "--verify", s.aloneGate("setsid sleep 60 & sleep 0.6"))
 		s.ok("claim", id, "--as", "ann")
 		begun := s.runs()
@@ -56,15 +56,26 @@ func TestDeciderKilled(t *testing.T) {
 			p = s.start("tick")
 		case "verify":
 			p = s.start("verify", id)
+		case "harness":
+			s.ok("submit", id, "--as", "ann", "--no-wait")
+			p = s.start("harness")
 		}
 		eventually(t, "the gate runs", func() bool { return s.runs() > begun })
 		p.kill()
 		if len(s.gates()) == 0 {
 			t.Errorf("%s: the gate was gone before the next decider came", decider)
 		}
-		if decider == "verify" {
+		switch decider {
+		case "verify":
 			s.ok("submit", id, "--as", "ann")
-		} else {
+		case "harness":
+			next := s.start("harness")
+			s.ok("wait", id, "--timeout", "30s")
+			s.ok("harness", "stop")
+			if r := next.wait(); r.code != 0 {
+				t.Errorf("the next harness: %s", r)
+			}
+		default:
 			s.ok("tick")
 		}
 		if got := s.show(id); got.State != "completed" || got.LastGate.Run != 2 || got.GateRuns != 2 {

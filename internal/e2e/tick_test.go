@@ -103,6 +103,39 @@ func TestHarnessDecides(t *testing.T) {
 	}
 }
 
+// TestRealHarness has a harness look after everything: claims are folded, a
+// submission is decided for its waiting submitter, a second harness says who
+// runs, and it stops when asked.
+func TestRealHarness(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.gateTask("sleep 0.2; echo by the harness; exit 5")
+	h := s.start("harness")
+	eventually(t, "it runs", func() bool { return strings.Contains(s.ok("harness", "status"), "running") })
+	if r := s.exits(0, "harness"); !strings.Contains(r.out, fmt.Sprintf("process %d", h.pid())) {
+		t.Errorf("a second one: %s", r)
+	}
+	if r := s.exits(0, "tick"); r.out != "" {
+		t.Errorf("tick beside it: %s", r)
+	}
+	if r := s.run("submit", id, "--as", "ann"); r.code != 1 || !strings.Contains(r.out, "by the harness") {
+		t.Errorf("submit: %s", r)
+	}
+	free := s.add("free")
+	s.ok("claim", free, "--as", "bob", "--lease", "300ms")
+	eventually(t, "the claim is folded", func() bool { return !exists(s.board("claims", free+".json")) })
+	eventually(t, "the lease is over", func() bool { return s.show(free).State == "ready" })
+	s.ok("harness", "stop")
+	if r := h.wait(); r.code != 0 {
+		t.Errorf("stopped: %s", r)
+	}
+	if got := s.show(id); got.GateRuns != 1 || got.State != "claimed" {
+		t.Errorf("%+v", got)
+	}
+	s.healthy()
+	s.noProcess()
+}
+
 // TestTicksOverlap runs ticks beside each other: gates run once, beside each
 // other, and no tick waits for another's.
 func TestTicksOverlap(t *testing.T) {

@@ -28,7 +28,7 @@ func (t *Team) CollectMail(age time.Duration, dryRun bool) ([]string, error) {
 		}
 	}
 	for _, name := range names {
-		for _, dir := range []string{filepath.Join(t.InboxDir(name), "cur"), filepath.Join(t.OutboxDir(name), "rejected"), t.requestsDir(name), t.NoticedDir(name)} {
+		for _, dir := range []string{filepath.Join(t.InboxDir(name), "cur"), filepath.Join(t.OutboxDir(name), "rejected"), t.NoticedDir(name), t.requestsDir(name)} {
 			files, err := fsx.List(dir)
 			if err != nil {
 				problems = append(problems, err)

@@ -34,6 +34,9 @@ func (t *Team) checkMail() []fsboard.Finding {
 	for _, path := range oldTemps(t.TeamDir()) {
 		add("left_temp", fsboard.SeverityInfo, path, true, "a temporary file that a killed command left")
 	}
+	if _, err := t.published(); err != nil {
+		add("corrupt", fsboard.SeverityError, t.noticesFile(), false, "%v; without it all notices of the board are published again", err)
+	}
 	for _, name := range names {
 		for _, path := range t.leftTemps(name) {
 			add("left_temp", fsboard.SeverityInfo, path, true, "a temporary file that a killed command left")
@@ -41,6 +44,12 @@ func (t *Team) checkMail() []fsboard.Finding {
 		box := t.Box(name)
 		if !t.recorded(name) {
 			continue // half made by a command that was killed; the next one completes it
+		}
+		if tm, err := t.Read(name); err == nil && !tm.Drained {
+			add("undrained", fsboard.SeverityWarning, t.TeammateDir(name), true, "the end of the life %s of %s is not finished", tm.Ended(), name)
+		}
+		if _, problems := t.requestsOf(name); len(problems) > 0 {
+			add("unreadable", fsboard.SeverityError, t.requestsDir(name), false, "%v", errors.Join(problems...))
 		}
 		list, problems, err := box.List(false)
 		if err != nil {

@@ -107,9 +107,6 @@ func (t *Team) Lookup(name, spawnID string) fsboard.Worker {
 		return fsboard.Worker{Life: fsboard.LifeUnknown, Unread: true, Cause: err}
 	}
 	w := fsboard.Worker{Agent: tm.Agent, Cwd: tm.Worktree}
-	if tm.Agent != "" && t.RoleVerify != nil {
-		w.Verify = t.RoleVerify(tm.Agent)
-	}
 	if spawnID != "" && spawnID != tm.SpawnID {
 		// Role and directory belong to the present life.
 		return fsboard.Worker{Life: fsboard.LifeReplaced}
@@ -121,6 +118,14 @@ func (t *Team) Lookup(name, spawnID string) fsboard.Worker {
 		w.Life = fsboard.LifeDead
 	}
 	return w
+}
+
+// RoleGate implements [fsboard.RoleGates] with RoleVerify.
+func (t *Team) RoleGate(agent string) string {
+	if t.RoleVerify == nil {
+		return ""
+	}
+	return t.RoleVerify(agent)
 }
 
 // rootIsThere tells a teammate that is missing from a root that is, as with a

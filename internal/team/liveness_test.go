@@ -164,10 +164,16 @@ func TestLookupRoleGate(t *testing.T) {
 	team.RoleVerify = func(agent string) string { return "check " + agent }
 	a := must(team.Join(t.Context(), JoinRequest{Name: "ann", Agent: "reviewer"}))(t)
 	b := must(team.Join(t.Context(), JoinRequest{Name: "bob"}))(t)
-	if got := team.Lookup("ann", a.SpawnID).Verify; got != "check reviewer" {
+	for _, tm := range []Teammate{a, b} {
+		if got := team.Lookup(tm.Name, tm.SpawnID); got.Verify != "" || got.Agent != tm.Agent {
+			t.Errorf("the gate is found before it is needed: %+v", got)
+		}
+	}
+	if got := team.RoleGate("reviewer"); got != "check reviewer" {
 		t.Error(got)
 	}
-	if got := team.Lookup("bob", b.SpawnID).Verify; got != "" {
+	team.RoleVerify = nil
+	if got := team.RoleGate("reviewer"); got != "" {
 		t.Error(got)
 	}
 }

@@ -27,12 +27,15 @@ type Team struct {
 	// name gets no further life before. Nil means that there is nothing to do.
 	Drain func(ctx context.Context, tm Teammate) error
 
-	// RoleVerify returns the default gate of an agent, "" for none. Nil means
-	// that no agent has one.
+	// RoleVerify returns the default gate of an agent, "" for none. It is called
+	// only when the gate of a claim is fixed. Nil means that no agent has one.
 	RoleVerify func(agent string) string
 }
 
-var _ fsboard.Roster = (*Team)(nil)
+var (
+	_ fsboard.Roster    = (*Team)(nil)
+	_ fsboard.RoleGates = (*Team)(nil)
+)
 
 // Open returns the team of a place. It touches nothing.
 func Open(p Place) *Team {

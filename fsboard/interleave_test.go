@@ -1,0 +1,253 @@
+package fsboard
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// goroutine returns the number of the calling goroutine.
+func goroutine() int64 {
+	var buf [64]byte
+	text := bytes.TrimPrefix(buf[:runtime.Stack(buf[:], false)], []byte("goroutine "))
+	n, _ := strconv.ParseInt(string(text[:bytes.IndexByte(text, ' ')]), 10, 64)
+	return n
+}
+
+// stage runs two actors, each of whose steps is known: the one is stopped
+// before its nth, and goes on when the other is done, or waits for a lock that
+// the first holds.
+type stage struct {
+	mu     sync.Mutex
+	actors map[int64]*actor
+}
+
+type actor struct {
+	stopAt int // the step before which it stops, 0 never
+	yield  bool
+	steps  int
+	last   string
+	stop   chan struct{} // it has stopped, or waits for a lock
+	resume chan struct{}
+	done   chan struct{}
+}
+
+// isStep reports whether an actor may be stopped before a call: where another
+// one could make a difference to it.
+func isStep(op fsx.Op) bool {
+	switch op {
+	case fsx.OpOpen, fsx.OpLink, fsx.OpRename, fsx.OpUnlink, fsx.OpFlock:
+		return true
+	}
+	return false
+}
+
+func (s *stage) hook(op fsx.Op, path string) error {
+	s.mu.Lock()
+	a := s.actors[goroutine()]
+	s.mu.Unlock()
+	if a == nil || !isStep(op) {
+		return nil
+	}
+	a.steps++
+	if a.steps == a.stopAt {
+		a.last = fmt.Sprint(op, " ", path[strings.LastIndexByte(path, '/')+1:])
+		a.stop <- struct{}{}
+		<-a.resume
+	}
+	if a.yield && op == fsx.OpFlock && held(path) {
+		a.yield = false
+		a.stop <- struct{}{}
+		<-a.resume
+	}
+	return nil
+}
+
+// held looks at a lock without asking the seam.
+func held(path string) bool {
+	fd, err := syscall.Open(path, syscall.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(fd)
+	return syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
+}
+
+func (s *stage) start(a *actor, f func()) {
+	a.stop, a.resume, a.done = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		s.mu.Lock()
+		s.actors[goroutine()] = a
+		s.mu.Unlock()
+		defer close(a.done)
+		f()
+	}()
+}
+
+// interleave runs first up to its nth step, then second to its end or until it
+// waits for a lock, then both to their ends. It returns the step, "" when first
+// has fewer.
+func interleave(n int, first, second func()) string {
+	s := &stage{actors: map[int64]*actor{}}
+	defer fsx.SetFault(s.hook)()
+	a, b := &actor{stopAt: n}, &actor{yield: true}
+	s.start(a, first)
+	select {
+	case <-a.done:
+		second()
+		return ""
+	case <-a.stop:
+	}
+	s.start(b, second)
+	select {
+	case <-b.done:
+		close(a.resume)
+	case <-b.stop:
+		close(a.resume)
+		close(b.resume)
+	}
+	<-a.done
+	<-b.done
+	return a.last
+}
+
+// teller keeps what workers were told.
+type teller struct {
+	t  testing.TB
+	mu sync.Mutex
+
+	claims      []*TaskView
+	submissions map[string]string // task by accepted submission
+}
+
+func (r *teller) claim(b *Board, id, worker string) {
+	v, err := b.Claim(context.Background(), request(id, worker))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.claims = append(r.claims, v)
+		return
+	}
+	switch errs.CodeOf(err) {
+	case errs.AlreadyClaimed, errs.TaskEnded, errs.Blocked, errs.WrongAssignee, errs.WrongRole, errs.NothingClaimable, errs.BoardDrained, errs.NotFound, errs.StaleIdentity,
+		errs.AlreadyHolding, errs.StaleClaim:
+	default:
+		r.t.Errorf("claim %s by %s: %v (%s)", id, worker, err, errs.CodeOf(err))
+	}
+}
+
+func (r *teller) submit(b *Board, s SubmitRequest) *SubmitResult {
+	res, err := b.Submit(context.Background(), s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		if r.submissions == nil {
+			r.submissions = map[string]string{}
+		}
+		r.submissions[res.Submission] = s.ID
+		return res
+	}
+	switch errs.CodeOf(err) {
+	case errs.NotHolder, errs.StaleClaim, errs.TaskEnded, errs.StaleIdentity:
+	default:
+		r.t.Errorf("submit %s by %s: %v (%s)", s.ID, s.Worker, err, errs.CodeOf(err))
+	}
+	return nil
+}
+
+// check folds what is left, decides what waits, and looks whether everybody was
+// told the truth.
+func (r *teller) check(b *Board, when string) {
+	t := r.t
+	t.Helper()
+	failed := t.Failed()
+	ctx := context.Background()
+	b = again(t, b)
+	b.o.HarnessLive = func() bool { return false }
+	mustFold(t, b)
+	ids, err := b.Waiting()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if _, err := b.Decide(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustFold(t, b)
+	wantSound(t, b)
+	events := history(t, b)
+	epochs := map[string]string{}
+	for _, v := range r.claims {
+		key := fmt.Sprint(v.ID, " ", v.Epoch)
+		if other := epochs[key]; other != "" {
+			t.Errorf("%s: two were told that they hold %s: %s and %s", when, key, other, v.Claim.Token)
+		}
+		epochs[key] = v.Claim.Token
+		if !hasEvent(events, v.ID, func(e *Event) bool { return e.Event == EventClaimed && e.Token == v.Claim.Token }) {
+			t.Errorf("%s: the claim of %s by %s, of epoch %d, was told and is lost", when, v.ID, v.ClaimedBy, v.Epoch)
+		}
+	}
+	for sub, id := range r.submissions {
+		decided := hasEvent(events, id, func(e *Event) bool {
+			return e.Submission == sub && (e.Event == EventCompleted || e.Event == EventFailed || e.Event == EventGateFailed)
+		})
+		cancelled := hasEvent(events, id, func(e *Event) bool { return e.Event == EventCancelled })
+		if !decided && !cancelled {
+			t.Errorf("%s: submission %s for %s was accepted and never counted", when, sub, id)
+		}
+	}
+	for _, dir := range []string{"claims", "submissions"} {
+		if names, err := fsx.List(b.path(dir)); err != nil || len(names) != 0 {
+			t.Errorf("%s: %s has %v, %v", when, dir, names, err)
+		}
+	}
+	if !failed && t.Failed() {
+		for _, e := range events {
+			t.Logf("%d.%d %s %s epoch %d %s token %s by %s: %s", e.Rev, e.N, e.Event, e.Task, e.Epoch, e.Worker, e.Token, e.By, e.Reason)
+		}
+	}
+}
+
+func hasEvent(events []Event, id string, is func(*Event) bool) bool {
+	for i := range events {
+		if events[i].Task == id && is(&events[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// everyStep runs a scene once for each step of its first actor.
+func everyStep(t *testing.T, scene func(t testing.TB, n int) (step string)) {
+	t.Helper()
+	steps := 0
+	for n := 1; ; n++ {
+		step := scene(t, n)
+		if t.Failed() {
+			t.Fatalf("at step %d, %s", n, step)
+		}
+		if step == "" {
+			break
+		}
+		steps = n
+	}
+	if steps < 5 {
+		t.Errorf("only %d steps", steps)
+	}
+	t.Logf("%d steps", steps)
+}
+
+// anyError runs f, whose refusal is as good as its success.
+func anyError(f func() error) func() {
+	return func() { _ = f() }
+}
