@@ -288,5 +288,5 @@ func Create(dirs Dirs, scope Scope, d Draft) (Agent, error) {
 
 func taken(name, path string) error {
 	return errs.New(errs.Conflict, "there is a definition of %s already, nothing is overwritten", name).
-		WithPath(path).WithHint("teams agents check")
+		WithPath(path).WithHint("teams agents show %s", name)
 }

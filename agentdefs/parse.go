@@ -245,8 +245,9 @@ func closingFence(lines []string, from int) int {
 // |", "key: >-", "- |2".
 func opensScalar(line string) bool {
 	if i := strings.Index(line, " #"); i >= 0 {
-		line = strings.TrimRight(line[:i], " \t")
+		line = line[:i]
 	}
+	line = strings.TrimSpace(line)
 	i := strings.LastIndexAny(line, " \t")
 	if i < 0 {
 		return false

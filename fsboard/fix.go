@@ -16,17 +16,17 @@ import (
 // beyond what a fold does.
 func (b *Board) Fix(ctx context.Context) error {
 	h, err := b.readHead()
-	if err != nil || h == nil {
+	if err != nil {
 		return err
 	}
-	if h.Format > Format {
-		return b.tooNew(h.Format)
-	}
 	var problems []error
-	if _, err := b.Fold(ctx, true); err != nil {
-		problems = append(problems, err)
+	if h != nil {
+		if h.Format > Format {
+			return b.tooNew(h.Format)
+		}
+		_, err := b.Fold(ctx, true)
+		problems = append(problems, err, b.refreshReady(ctx), b.endLeftRuns(ctx))
 	}
-	problems = append(problems, b.refreshReady(ctx), b.endLeftRuns(ctx))
 	for _, dir := range []string{"", "claims", "submissions", "gates", "rejected"} {
 		for _, path := range b.oldTemps(dir) {
 			problems = append(problems, fsx.Remove(path))

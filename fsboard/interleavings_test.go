@@ -55,6 +55,7 @@ func TestInterleaveClaim(t *testing.T) {
 		},
 		"takeover": func(b *Board, r *teller, roster *fakeRoster) func() {
 			return func() {
+				r.ends("ann")
 				roster.set("ann/ann-1", Worker{Life: LifeReplaced})
 				_, _ = b.Fold(ctx, true)
 				r.claim(b, "t_1", "bob")
@@ -68,29 +69,31 @@ func TestInterleaveClaim(t *testing.T) {
 			}
 		},
 	}
+	boards := newCopies(t, Options{}, func(b *Board) {
+		mustAdd(t, b, NewTask{Subject: "1"}, NewTask{Subject: "2", Assignee: "nobody"}, NewTask{Subject: "3"})
+		mustClaim(t, b, "t_3", "w")
+		mustSubmit(t, b, "t_3", "w")
+		if _, err := b.Edit(ctx, "t_1", Edit{DependsOn: &[]string{"t_3"}}); err != nil {
+			t.Fatal(err)
+		}
+	})
 	for name, rival := range rivals {
 		for _, harness := range []bool{false, true} {
 			for _, named := range []string{"t_1", ""} {
+				if named == "" && !*long && name != "claim next" && name != "cancel" && name != "left marker" {
+					continue
+				}
 				for _, order := range []string{"claimer stops", "rival stops"} {
 					t.Run(fmt.Sprint(name, " harness=", harness, " named=", named != "", " ", order), func(t *testing.T) {
 						everyStep(t, func(t testing.TB, n int) string {
 							roster := &fakeRoster{}
-							b := openTest(t, Options{Dir: fastDir(t) + "/s/b", Roster: roster, HarnessLive: func() bool { return harness }})
-							mustAdd(t, b, NewTask{Subject: "1"}, NewTask{Subject: "2", Assignee: "nobody"}, NewTask{Subject: "3"})
-							first := again(t, b)
-							first.o.HarnessLive = func() bool { return false }
-							mustClaim(t, first, "t_3", "w")
-							mustSubmit(t, first, "t_3", "w")
-							if _, err := first.Edit(ctx, "t_1", Edit{DependsOn: &[]string{"t_3"}}); err != nil {
-								t.Fatal(err)
-							}
+							b, other := boards.next(t, Options{Roster: roster, HarnessLive: func() bool { return harness }})
 							r := &teller{t: t}
-							claimer := func() { r.claim(b, named, "ann") }
-							other := rival(again(t, b), r, roster)
+							first, second := func() { r.claim(b, named, "ann") }, rival(other, r, roster)
 							if order == "rival stops" {
-								claimer, other = other, claimer
+								b, other, first, second = other, b, second, first
 							}
-							step := interleave(n, claimer, other)
+							step := interleave(n, b, first, other, second)
 							r.check(b, fmt.Sprintf("step %d, %s", n, step))
 							return step
 						})
@@ -118,6 +121,7 @@ func TestInterleaveSubmit(t *testing.T) {
 		},
 		"holder's death": func(b *Board, r *teller, roster *fakeRoster, _ *clock) func() {
 			return func() {
+				r.ends("ann")
 				roster.set("ann", Worker{Life: LifeDead})
 				_, _ = b.Fold(ctx, true)
 				r.claim(b, "t_1", "bob")
@@ -161,30 +165,33 @@ func TestInterleaveSubmit(t *testing.T) {
 			}
 		},
 	}
-	for name, rival := range rivals {
-		for _, harness := range []bool{false, true} {
+	clk := fakeClock(t)
+	for _, harness := range []bool{false, true} {
+		isLive := func() bool { return harness }
+		boards := newCopies(t, Options{HarnessLive: isLive}, func(b *Board) {
+			mustAdd(t, b, NewTask{Subject: "1", Verify: "true"})
+			q := request("t_1", "ann")
+			q.Lease = time.Minute
+			if _, err := b.Claim(ctx, q); err != nil { // with a harness it is only a marker
+				t.Fatal(err)
+			}
+		})
+		start := *clk
+		for name, rival := range rivals {
 			for _, order := range []string{"submitter stops", "rival stops"} {
 				t.Run(fmt.Sprint(name, " harness=", harness, " ", order), func(t *testing.T) {
 					everyStep(t, func(t testing.TB, n int) string {
-						clk := fakeClock(t)
+						clk.wall, clk.boot = start.wall, start.boot
 						roster := &fakeRoster{}
-						g := passing()
-						b := openTest(t, Options{Dir: fastDir(t) + "/s/b", Roster: roster, Gates: g, HarnessLive: func() bool { return harness }})
-						mustAdd(t, b, NewTask{Subject: "1", Verify: "true"})
+						b, other := boards.next(t, Options{Roster: roster, Gates: passing(), HarnessLive: isLive})
 						r := &teller{t: t}
-						q := request("t_1", "ann")
-						q.Lease = time.Minute
-						if _, err := b.Claim(ctx, q); err != nil { // with a harness it is only a marker
-							t.Fatal(err)
-						}
 						s := sub
 						s.NoWait = harness
-						submitter := func() { r.submit(b, s) }
-						other := rival(again(t, b), r, roster, clk)
+						first, second := func() { r.submit(b, s) }, rival(other, r, roster, clk)
 						if order == "rival stops" {
-							submitter, other = other, submitter
+							b, other, first, second = other, b, second, first
 						}
-						step := interleave(n, submitter, other)
+						step := interleave(n, b, first, other, second)
 						r.check(b, fmt.Sprintf("step %d, %s", n, step))
 						return step
 					})
@@ -200,6 +207,10 @@ func TestInterleaveSubmit(t *testing.T) {
 // once.
 func TestInterleaveDecide(t *testing.T) {
 	ctx := context.Background()
+	boards := newCopies(t, Options{HarnessLive: live}, func(b *Board) {
+		mustAdd(t, b, NewTask{Subject: "1", Verify: "true"})
+		mustClaim(t, b, "t_1", "ann")
+	})
 	for _, scene := range []string{"same", "resubmission", "verify", "cancel", "release", "archive"} {
 		t.Run(scene, func(t *testing.T) {
 			everyStep(t, func(t testing.TB, n int) string {
@@ -217,15 +228,12 @@ func TestInterleaveDecide(t *testing.T) {
 					}
 					return Receipt{Verdict: VerdictFailed, ExitCode: 1}, nil
 				}}
-				b := openTest(t, Options{Dir: fastDir(t) + "/s/b", Gates: g, HarnessLive: live})
-				mustAdd(t, b, NewTask{Subject: "1", Verify: "true"})
-				mustClaim(t, b, "t_1", "ann")
+				b, other := boards.next(t, Options{Gates: g, HarnessLive: live})
 				r := &teller{t: t}
 				sub := submission("t_1", "ann")
 				sub.NoWait = true
 				one := r.submit(b, sub)
 				two := &SubmitResult{}
-				other := again(t, b)
 				decide := func(b *Board) func() {
 					return func() {
 						if _, err := b.Decide(ctx, "t_1"); err != nil {
@@ -252,7 +260,7 @@ func TestInterleaveDecide(t *testing.T) {
 						}
 					},
 				}[scene]
-				step := interleave(n, decide(b), rival)
+				step := interleave(n, b, decide(b), other, rival)
 				decide(b)()
 				r.check(b, fmt.Sprintf("step %d, %s", n, step))
 				decided := map[string]string{}

@@ -23,11 +23,18 @@ const maxFile = MaxBody + maxHeader
 // usualHeader is what is read first of a message whose body is not wanted.
 const usualHeader = 4 << 10
 
+// oneWrite is how large a message may be, in bytes, to be joined in memory and
+// written at once.
+const oneWrite = 64 << 10
+
 // WriteTo publishes the message as a file of its own. fs.ErrExist: there is one.
 func (m *Message) WriteTo(path string) error {
 	head, err := m.encode()
 	if err != nil {
 		return err
+	}
+	if len(head)+len(m.Body) <= oneWrite {
+		return fsx.Publish(path, append(head, m.Body...))
 	}
 	return fsx.PublishFunc(path, func(w io.Writer) error {
 		for _, part := range [][]byte{head, m.Body} {

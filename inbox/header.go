@@ -101,10 +101,20 @@ const fence = "---"
 func (h *Header) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(fence + "\n")
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
+	var enc *json.Encoder
 	line := func(key, value string) error {
-		b.WriteString(key + ": ")
+		b.WriteString(key)
+		b.WriteString(": ")
+		if plainText(value) {
+			b.WriteByte('"')
+			b.WriteString(value)
+			b.WriteString("\"\n")
+			return nil
+		}
+		if enc == nil {
+			enc = json.NewEncoder(&b)
+			enc.SetEscapeHTML(false)
+		}
 		return enc.Encode(value) // with the newline
 	}
 	for i := range fieldCount {
@@ -184,12 +194,25 @@ func headerValue(raw string) string {
 	var s string
 	n := len(raw)
 	switch {
+	case n >= 2 && raw[0] == '"' && raw[n-1] == '"' && plainText(raw[1:n-1]):
+		return raw[1 : n-1]
 	case n >= 2 && raw[0] == '"' && json.Unmarshal([]byte(raw), &s) == nil:
 		return s
 	case n >= 2 && raw[0] == '\'' && raw[n-1] == '\'':
 		raw = strings.ReplaceAll(raw[1:n-1], "''", "'")
 	}
 	return strings.ToValidUTF8(raw, "\uFFFD")
+}
+
+// plainText reports whether s stands for itself in a JSON string: it is
+// printable ASCII without quotes and backslashes.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // plainKey reports whether key can be one of a header: it begins with a letter

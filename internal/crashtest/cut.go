@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -133,11 +134,7 @@ func (d *Disk) Points() []int {
 			points[d.ops[i].durable+1] = true
 		}
 	}
-	var out []int
-	for p := range points {
-		out = append(out, p)
-	}
-	return out
+	return slices.Sorted(maps.Keys(points))
 }
 
 func one(b bool) int {

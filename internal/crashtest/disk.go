@@ -29,10 +29,11 @@ import (
 // Real file systems promise more; none that is in use for such files promises
 // less.
 type Disk struct {
-	root  string
-	top   *node
-	nodes int
-	ops   []op
+	root   string
+	top    *node
+	nodes  int
+	played int // calls so far
+	ops    []op
 
 	cur map[*node]map[string]*node // the names as the kernel shows them
 	len map[*node]int              // the sizes as the kernel shows them
@@ -142,20 +143,26 @@ func (d *Disk) find(path string) (dir *node, name string, n *node) {
 	return dir, name, d.cur[dir][name]
 }
 
-// Play takes over what calls did below root. They must have been recorded with
-// -y and with all of the data of each write.
+// Play takes over what the calls of one process did below root. They must have
+// been recorded with -y and with all of the data of each write. The calls of
+// the next process are counted on from them.
 func (d *Disk) Play(calls []Call) error {
+	clear(d.fds)
 	for i := range calls {
 		c := &calls[i]
 		if !c.OK() || c.Injected {
 			continue
 		}
-		if err := d.play(i, c); err != nil {
+		if err := d.play(d.played+i, c); err != nil {
 			return fmt.Errorf("call %d, %s %s: %w", i, c.Name, c.Path(), err)
 		}
 	}
+	d.played += len(calls)
 	return nil
 }
+
+// Played is the number of calls that were played.
+func (d *Disk) Played() int { return d.played }
 
 func (d *Disk) play(i int, c *Call) error {
 	if c.Kind() == "open" {

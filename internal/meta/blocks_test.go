@@ -219,7 +219,7 @@ func rewrite(t *testing.T, name string, texts map[*block]string) {
 		out = append(out, rows[i])
 		for b, text := range texts {
 			if b.line == i+2 {
-				out = append(out, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+				out = append(out, strings.Split(strings.TrimRight(text, "\n"), "\n")...)
 				i = b.end - 2
 			}
 		}

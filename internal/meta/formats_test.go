@@ -118,7 +118,7 @@ func TestFormatFields(t *testing.T) {
 	for _, typ := range []string{
 		"fsboard.head", "fsboard.bootDue", "fsboard.Task", "fsboard.Claim", "fsboard.Gate", "fsboard.Receipt", "fsboard.Decided",
 		"fsboard.Marker", "fsboard.Event", "fsboard.Notice", "fsboard.archiveLine", "fsboard.runFile",
-		"team.Session", "team.Teammate", "fsx.Process", "fsx.Holder", "inbox.Header",
+		"team.Session", "team.Teammate", "team.Request", "team.HarnessStatus", "team.published", "inbox.onceKey", "fsx.Process", "fsx.Holder", "inbox.Header",
 	} {
 		names, there := have[typ]
 		if !there {
@@ -163,5 +163,27 @@ func TestFormatWords(t *testing.T) {
 		if !slices.Equal(want, got) {
 			t.Errorf("docs/formats.md, %s:\n has %v\nwant %v", what, got, want)
 		}
+	}
+}
+
+// Every file that the code has a name for is in the overview.
+func TestFormatNames(t *testing.T) {
+	text := read(t, "docs/formats.md")
+	literal := regexp.MustCompile(`"([a-z][a-z-]*\.(?:json|jsonl|lock)|last-id)"`)
+	found := 0
+	for _, name := range files(t) {
+		dir := path.Dir(name)
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || !slices.Contains([]string{"fsboard", "inbox", "outbox", "internal/team"}, dir) {
+			continue
+		}
+		for _, m := range literal.FindAllStringSubmatch(read(t, name), -1) {
+			found++
+			if !strings.Contains(text, m[1]) {
+				t.Errorf("%s names the file %s, which docs/formats.md does not", name, m[1])
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d names were found", found)
 	}
 }

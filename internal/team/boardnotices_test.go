@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/inbox"
@@ -261,7 +262,7 @@ func TestPublishKilledAtEachStep(t *testing.T) {
 func TestPublishByMany(t *testing.T) {
 	d := newBoarded(t)
 	ann := d.bare(t, "ann")
-	const each, publishers = 15, 4
+	const each, publishers = 10, 3
 	var over atomic.Bool
 	others := make([]*boarded, publishers)
 	for i := range others {
@@ -276,6 +277,7 @@ func TestPublishByMany(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				time.Sleep(time.Millisecond)
 			}
 		})
 	}()

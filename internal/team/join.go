@@ -246,7 +246,9 @@ func (t *Team) take(ctx context.Context, k taking) (Teammate, error) {
 		if err != nil {
 			return Teammate{}, err
 		}
-		return tm, t.finishDrain(ctx, tm)
+		err = t.finishDrain(ctx, tm)
+		tm.Drained = tm.Drained || err == nil
+		return tm, err
 	}
 }
 
