@@ -201,6 +201,9 @@ func clip(s string) string {
 // in the order of precedence, the one that would win first.
 func (s *Set) Broken(name string) []Problem {
 	var out []Problem
+	if name == "" {
+		return nil
+	}
 	for _, src := range slices.Backward(s.sources) {
 		if src.agent.Name != name && (src.agent.Name != "" || src.fallback != name) {
 			continue

@@ -157,13 +157,13 @@ func (s *source) noteCut(e entry) {
 // commentAt returns the index of the # that begins a comment in a line of an
 // unquoted value, -1 when there is none.
 func commentAt(line string) int {
+	if strings.HasPrefix(line, "#") {
+		return 0
+	}
 	for i := 1; i < len(line); i++ {
 		if line[i] == '#' && (line[i-1] == ' ' || line[i-1] == '\t') {
 			return i
 		}
-	}
-	if strings.HasPrefix(line, "#") {
-		return 0
 	}
 	return -1
 }

@@ -212,7 +212,7 @@ func (s *source) split(text string) (b block, body string, ok bool) {
 		}
 		s.body++
 	}
-	s.body = min(s.body, len(lines))
+	s.body = min(s.body, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
 	return b, body, true
 }
 

@@ -113,14 +113,14 @@ func TestParseOtherFields(t *testing.T) {
 // The body is kept, but for the blank lines around it.
 func TestParsePrompt(t *testing.T) {
 	for body, want := range map[string]string{
-		"":                         "",
-		"\n\n  \n":                 "",
+		"":                          "",
+		"\n\n  \n":                  "",
 		"\n\n    code\n\ntext \n\n": "    code\n\ntext",
-		"a\r\nb\r\n":               "a\nb",
-		"a\n---\nb\n---\n":         "a\n---\nb\n---",
-		"{\n\"a\": 1\n}\n\nrest":   "{\n\"a\": 1\n}\n\nrest",
-		"+++\na\n+++\n":            "+++\na\n+++",
-		"\ttab\n":                  "\ttab",
+		"a\r\nb\r\n":                "a\nb",
+		"a\n---\nb\n---\n":          "a\n---\nb\n---",
+		"{\n\"a\": 1\n}\n\nrest":    "{\n\"a\": 1\n}\n\nrest",
+		"+++\na\n+++\n":             "+++\na\n+++",
+		"\ttab\n":                   "\ttab",
 	} {
 		got, problems := Parse("x.md", []byte("---\nname: x\n---\n"+body))
 		if got == nil || got.Prompt != want {

@@ -88,7 +88,9 @@ func openTest(t testing.TB, o Options) *Board {
 	if o.Dir == "" {
 		o.Dir = filepath.Join(fastDir(t), "tasks", "app-1")
 	}
-	o.Root = filepath.Dir(filepath.Dir(o.Dir))
+	if o.Root == "" {
+		o.Root = filepath.Dir(filepath.Dir(o.Dir))
+	}
 	if o.Project == "" {
 		o.Project = "/srv/app"
 	}

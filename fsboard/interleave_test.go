@@ -136,7 +136,8 @@ func (c *copies) next(t testing.TB, o Options) (b, other *Board) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Dir = filepath.Join(dir, "a", "board")
+	o.Root = filepath.Join(dir, "a")
+	o.Dir = filepath.Join(o.Root, "board")
 	if err := os.CopyFS(o.Dir, os.DirFS(c.base.o.Dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,8 @@ func (c *copies) next(t testing.TB, o Options) (b, other *Board) {
 		t.Fatal(err)
 	}
 	b = openTest(t, o)
-	o.Dir = filepath.Join(dir, "z", "board")
+	o.Root = filepath.Join(dir, "z")
+	o.Dir = filepath.Join(o.Root, "board")
 	return b, openTest(t, o)
 }
 

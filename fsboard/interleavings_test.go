@@ -176,12 +176,12 @@ func TestInterleaveSubmit(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		start := *clk
+		wall, boot := clk.wall, clk.boot
 		for name, rival := range rivals {
 			for _, order := range []string{"submitter stops", "rival stops"} {
 				t.Run(fmt.Sprint(name, " harness=", harness, " ", order), func(t *testing.T) {
 					everyStep(t, func(t testing.TB, n int) string {
-						clk.wall, clk.boot = start.wall, start.boot
+						clk.wall, clk.boot = wall, boot
 						roster := &fakeRoster{}
 						b, other := boards.next(t, Options{Roster: roster, Gates: passing(), HarnessLive: isLive})
 						r := &teller{t: t}

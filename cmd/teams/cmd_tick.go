@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
 	"github.com/seed6990a682/teams/internal/team"
@@ -21,37 +22,46 @@ var tickEntry = Entry{
 	Quick: true,
 }
 
-type tickCmd struct {
+// passFlags are the flags that tick and harness share.
+type passFlags struct {
 	Gates       int `placeholder:"N" help:"Gates that run beside each other (the number of cores)."`
-	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told."`
+	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told (3)."`
 }
+
+func (f *passFlags) Check() error {
+	if f.Gates < 0 || f.GateRetries < 1 {
+		return errs.New(errs.Usage, "--gates must not be negative, and --gate-retries must be at least 1")
+	}
+	return nil
+}
+
+// open opens team and board for the leader, with the options of a pass.
+func (f *passFlags) open(e *Env) (*team.Team, *fsboard.Board, team.TickOptions, error) {
+	t, b, err := e.openWith(team.BoardOptions{GateRetries: f.GateRetries})
+	if err != nil {
+		return nil, nil, team.TickOptions{}, err
+	}
+	if _, err := t.Leader(); err != nil {
+		return nil, nil, team.TickOptions{}, err
+	}
+	stale, err := e.durationSetting("TEAMS_STALE_WAIT", 5*time.Minute)
+	return t, b, team.TickOptions{Gates: f.Gates, StaleWait: stale}, err
+}
+
+type tickCmd struct{ passFlags }
 
 func (c *tickCmd) Help() string {
 	return "For cron and scripts. Ticks may overlap, each skips what another holds; one that is killed is completed by the next. " +
 		"With a live harness it does nothing. It prints one line a thing done; -q prints problems only, on stderr. Exit 3: the session has no state."
 }
 
-func (c *tickCmd) Check() error {
-	if c.Gates < 0 || c.GateRetries < 1 {
-		return errs.New(errs.Usage, "--gates must not be negative, and --gate-retries must be at least 1")
-	}
-	return nil
-}
-
 func (c *tickCmd) Run(ctx context.Context, e *Env) error {
-	t, b, err := e.openWith(team.BoardOptions{GateRetries: c.GateRetries})
-	if err != nil {
-		return err
-	}
-	if _, err := t.Leader(); err != nil {
-		return err
-	}
-	stale, err := e.durationSetting("TEAMS_STALE_WAIT", 5*time.Minute)
+	t, b, o, err := c.open(e)
 	if err != nil {
 		return err
 	}
 	live := e.Live("deciding submissions")
-	r, err := t.Tick(ctx, b, team.TickOptions{Gates: c.Gates, StaleWait: stale})
+	r, err := t.Tick(ctx, b, o)
 	live.Done()
 	if err != nil && len(r.Done)+len(r.Problems) == 0 {
 		return err
