@@ -223,7 +223,7 @@ func TestParseWarnings(t *testing.T) {
 
 // What is hostile is slow nowhere.
 func TestParseBounded(t *testing.T) {
-	room := maxBlock - 100
+	room := maxBlock / 4
 	for _, unit := range []string{"[", "{a: ", "- ", "? ", "-", "# a\n", "a: b # c\n", "- #a\n", "[a]: b\n", "\"", "&a ", "!!a ", "a\n", "  - a\n", "a: |\n", "\t", ":", "a: *b\n", "x: [\n"} {
 		block := strings.Repeat(unit, room/len(unit))
 		start := time.Now()

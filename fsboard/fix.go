@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -15,6 +16,11 @@ import (
 // crash left and takes away the access of others. It never changes a task
 // beyond what a fold does.
 func (b *Board) Fix(ctx context.Context) error {
+	if err := b.checkDirs(); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
 	h, err := b.readHead()
 	if err != nil {
 		return err

@@ -41,19 +41,16 @@ func (b *Board) findLines(id string) (*snapshot, bool) {
 	if f.Size() < glimpseFrom || !endsWhole(f) {
 		return nil, false
 	}
-	first := make([]byte, headSize)
-	if _, err := f.ReadAt(first, 0); err != nil {
+	lines := lineFinder{f: f}
+	first, err := lines.line(0)
+	if err != nil || !bytes.HasSuffix(first, []byte(headTail)) {
 		return nil, false
 	}
-	nl := bytes.IndexByte(first, '\n')
-	if nl < 0 || !bytes.HasSuffix(first[:nl], []byte(headTail)) {
-		return nil, false
-	}
+	lines.begin = int64(len(first)) + 1
 	s := newSnapshot("", "")
-	if s.head, err = parseHead(first[:nl]); err != nil {
+	if s.head, err = parseHead(first); err != nil {
 		return nil, false
 	}
-	lines := lineFinder{f: f, begin: int64(nl) + 1}
 	l, ok := lines.find(num)
 	if !ok {
 		return nil, false

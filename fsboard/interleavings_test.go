@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -77,23 +78,23 @@ func TestInterleaveClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	steps := 0
 	for name, rival := range rivals {
 		for _, harness := range []bool{false, true} {
 			for _, named := range []string{"t_1", ""} {
-				if named == "" && !*long && name != "claim next" && name != "cancel" && name != "left marker" {
-					continue
-				}
 				for _, order := range []string{"claimer stops", "rival stops"} {
 					t.Run(fmt.Sprint(name, " harness=", harness, " named=", named != "", " ", order), func(t *testing.T) {
-						everyStep(t, func(t testing.TB, n int) string {
+						everyStep(t, &steps, func(t testing.TB, n int) string {
 							roster := &fakeRoster{}
 							b, other := boards.next(t, Options{Roster: roster, HarnessLive: func() bool { return harness }})
 							r := &teller{t: t}
-							first, second := func() { r.claim(b, named, "ann") }, rival(other, r, roster)
+							claim, rival := func() { r.claim(b, named, "ann") }, rival(other, r, roster)
+							var step string
 							if order == "rival stops" {
-								b, other, first, second = other, b, second, first
+								step = interleave(n, 0, other, rival, b, claim)
+							} else {
+								step = interleave(n, 0, b, claim, other, rival)
 							}
-							step := interleave(n, b, first, other, second)
 							r.check(b, fmt.Sprintf("step %d, %s", n, step))
 							return step
 						})
@@ -102,6 +103,10 @@ func TestInterleaveClaim(t *testing.T) {
 			}
 		}
 	}
+	if steps < 100 {
+		t.Errorf("only %d steps", steps)
+	}
+	t.Logf("%d steps", steps)
 }
 
 // TestInterleaveSubmit does the same to a submitter.
@@ -165,7 +170,7 @@ func TestInterleaveSubmit(t *testing.T) {
 			}
 		},
 	}
-	clk := fakeClock(t)
+	clk, steps := fakeClock(t), 0
 	for _, harness := range []bool{false, true} {
 		isLive := func() bool { return harness }
 		boards := newCopies(t, Options{HarnessLive: isLive}, func(b *Board) {
@@ -180,18 +185,20 @@ func TestInterleaveSubmit(t *testing.T) {
 		for name, rival := range rivals {
 			for _, order := range []string{"submitter stops", "rival stops"} {
 				t.Run(fmt.Sprint(name, " harness=", harness, " ", order), func(t *testing.T) {
-					everyStep(t, func(t testing.TB, n int) string {
+					everyStep(t, &steps, func(t testing.TB, n int) string {
 						clk.wall, clk.boot = wall, boot
 						roster := &fakeRoster{}
 						b, other := boards.next(t, Options{Roster: roster, Gates: passing(), HarnessLive: isLive})
 						r := &teller{t: t}
 						s := sub
 						s.NoWait = harness
-						first, second := func() { r.submit(b, s) }, rival(other, r, roster, clk)
+						submit, rival := func() { r.submit(b, s) }, rival(other, r, roster, clk)
+						var step string
 						if order == "rival stops" {
-							b, other, first, second = other, b, second, first
+							step = interleave(n, 0, other, rival, b, submit)
+						} else {
+							step = interleave(n, 0, b, submit, other, rival)
 						}
-						step := interleave(n, b, first, other, second)
 						r.check(b, fmt.Sprintf("step %d, %s", n, step))
 						return step
 					})
@@ -199,6 +206,10 @@ func TestInterleaveSubmit(t *testing.T) {
 			}
 		}
 	}
+	if steps < 100 {
+		t.Errorf("only %d steps", steps)
+	}
+	t.Logf("%d steps", steps)
 }
 
 // TestInterleaveDecide stops a decider before each of its steps, while another
@@ -211,9 +222,10 @@ func TestInterleaveDecide(t *testing.T) {
 		mustAdd(t, b, NewTask{Subject: "1", Verify: "true"})
 		mustClaim(t, b, "t_1", "ann")
 	})
+	steps := 0
 	for _, scene := range []string{"same", "resubmission", "verify", "cancel", "release", "archive"} {
 		t.Run(scene, func(t *testing.T) {
-			everyStep(t, func(t testing.TB, n int) string {
+			everyStep(t, &steps, func(t testing.TB, n int) string {
 				var mu sync.Mutex
 				good, running := scene != "resubmission", 0
 				g := &fakeGates{run: func(ctx context.Context, r GateRun) (Receipt, error) {
@@ -260,7 +272,7 @@ func TestInterleaveDecide(t *testing.T) {
 						}
 					},
 				}[scene]
-				step := interleave(n, b, decide(b), other, rival)
+				step := interleave(n, 0, b, decide(b), other, rival)
 				decide(b)()
 				r.check(b, fmt.Sprintf("step %d, %s", n, step))
 				decided := map[string]string{}
@@ -279,6 +291,67 @@ func TestInterleaveDecide(t *testing.T) {
 				}
 				return step
 			})
+		})
+	}
+	if steps < 100 {
+		t.Errorf("only %d steps", steps)
+	}
+	t.Logf("%d steps", steps)
+}
+
+// TestInterleaveTwice stops both actors, at steps that are drawn.
+func TestInterleaveTwice(t *testing.T) {
+	ctx := context.Background()
+	rounds := 60
+	if *long {
+		rounds = 5000
+	}
+	fresh := newCopies(t, Options{}, func(b *Board) { mustAdd(t, b, NewTask{Subject: "1"}, NewTask{Subject: "2"}) })
+	held := newCopies(t, Options{}, func(b *Board) {
+		mustAdd(t, b, NewTask{Subject: "1"}, NewTask{Subject: "2"})
+		mustClaim(t, b, "t_1", "ann")
+	})
+	claim := func(worker string) func(*Board, *teller) {
+		return func(b *Board, r *teller) { r.claim(b, "t_1", worker) }
+	}
+	submit := func(b *Board, r *teller) {
+		s := submission("t_1", "ann")
+		s.NoWait = true
+		r.submit(b, s)
+	}
+	release := func(b *Board, r *teller) {
+		_, _ = b.Release(ctx, ReleaseRequest{ID: "t_1"})
+		r.claim(b, "t_1", "cid")
+	}
+	cancel := func(b *Board, _ *teller) {
+		_, _ = b.Cancel(ctx, "t_1", "", false)
+		_, _ = b.Reopen(ctx, "t_1")
+	}
+	edit := func(b *Board, _ *teller) { _, _ = b.Edit(ctx, "t_1", Edit{Assignee: ptr("zoe")}) }
+	fold := func(b *Board, _ *teller) { _, _ = b.Fold(ctx, true) }
+	decide := func(b *Board, _ *teller) { _, _ = b.Decide(ctx, "t_1") }
+	type pair struct {
+		boards        *copies
+		first, second func(*Board, *teller)
+	}
+	for name, p := range map[string]pair{
+		"claim claim": {fresh, claim("ann"), claim("bob")}, "claim cancel": {fresh, claim("ann"), cancel}, "cancel claim": {fresh, cancel, claim("ann")},
+		"claim edit": {fresh, claim("ann"), edit}, "edit claim": {fresh, edit, claim("ann")}, "claim fold": {fresh, claim("ann"), fold},
+		"submit release": {held, submit, release}, "release submit": {held, release, submit}, "submit cancel": {held, submit, cancel},
+		"submit decide": {held, submit, decide}, "decide submit": {held, decide, submit}, "submit edit": {held, submit, edit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			draw := rand.New(rand.NewPCG(1, uint64(len(name))))
+			for range rounds {
+				n, m := 1+draw.IntN(50), 1+draw.IntN(50)
+				isLive := draw.IntN(2) == 0
+				b, other := p.boards.next(t, Options{HarnessLive: func() bool { return isLive }})
+				r := &teller{t: t}
+				step := interleave(n, m, b, func() { p.first(b, r) }, other, func() { p.second(other, r) })
+				if r.check(b, fmt.Sprintf("steps %d (%s) and %d", n, step, m)); t.Failed() {
+					return
+				}
+			}
 		})
 	}
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/seed6990a682/teams/internal/fsx"
 )
 
-// headSize is more than a usual line 1; a longer one is read whole.
-const headSize = 4096
+// headSize is more than a usual line 1. With many holders it is longer, up to
+// maxHead; beyond that the board is read whole.
+const headSize, maxHead = 4096, 1 << 20
 
 // cached is the last snapshot that was read or written, and what its file was
 // then. Nobody changes it any more; whoever wants to works on a fork.
@@ -128,9 +129,20 @@ func (b *Board) checkHead(h *head) error {
 	return nil
 }
 
+// readFirst reads the beginning of the snapshot, all of line 1 unless that is
+// longer than maxHead.
+func (b *Board) readFirst() ([]byte, error) {
+	for n := headSize; ; n *= 16 {
+		data, err := fsx.ReadHead(b.Path(), n)
+		if err != nil || len(data) < n || n >= maxHead || bytes.IndexByte(data, '\n') >= 0 {
+			return data, err
+		}
+	}
+}
+
 // readHead reads line 1 of the snapshot; nil when the board has no state.
 func (b *Board) readHead() (*head, error) {
-	data, err := fsx.ReadHead(b.Path(), headSize)
+	data, err := b.readFirst()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, b.checkAbsent()
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -102,33 +103,54 @@ func wantReplay(t testing.TB, b *Board) {
 }
 
 // wantPromises follows the claims through the history: a task is held by one
-// claim at a time, ends at most once under each, and nothing happens in the
-// name of a claim that is over.
+// claim at a time, which is granted while the task can be claimed, ends at most
+// once under each, and nothing happens in the name of a claim that is over.
 func wantPromises(t testing.TB, b *Board) {
 	t.Helper()
 	holder := map[string]string{} // token by task
 	granted := map[string]bool{}  // task and epoch
+	tasks := map[string]*Task{}   // as they were
 	for _, e := range history(t, b) {
 		at := func(format string, args ...any) {
-			t.Errorf("revision %d, %s of %s: "+format, append([]any{e.Rev, e.Event, e.Task}, args...)...)
+			t.Helper()
+			t.Errorf("revision %d.%d, %s of %s: "+format, append([]any{e.Rev, e.N, e.Event, e.Task}, args...)...)
+		}
+		var task *Task
+		if e.Record != nil {
+			task = new(Task)
+			if err := json.Unmarshal(e.Record, task); err != nil {
+				at("%v", err)
+			}
 		}
 		switch e.Event {
 		case EventRepaired:
 			delete(holder, e.Task)
-			var task Task
-			if e.Record != nil && json.Unmarshal(e.Record, &task) == nil && task.Claim != nil {
+			if task != nil && task.Claim != nil {
 				holder[e.Task] = task.Claim.Token
 			}
 		case EventClaimed:
 			if h := holder[e.Task]; h != "" {
 				at("it is held under %s", h)
 			}
-			key := e.Task + " " + string(rune(e.Epoch))
+			key := fmt.Sprint(e.Task, " ", e.Epoch)
 			if granted[key] {
 				at("epoch %d was granted before", e.Epoch)
 			}
 			granted[key] = true
 			holder[e.Task] = e.Token
+			if e.Worker == Leader {
+				at("a leader's marker was granted")
+			}
+			if was := tasks[e.Task]; was != nil && e.Reason != "adopted" {
+				if was.Assignee != "" && was.Assignee != e.Worker {
+					at("it is %s's", was.Assignee)
+				}
+				for _, d := range was.DependsOn {
+					if dep := tasks[d]; dep != nil && dep.Status != Completed {
+						at("it waits for %s", d)
+					}
+				}
+			}
 		case EventCompleted, EventFailed, EventReleased:
 			if holder[e.Task] != e.Token {
 				at("its token %s is not that of the holder, %s", e.Token, holder[e.Task])
@@ -141,10 +163,13 @@ func wantPromises(t testing.TB, b *Board) {
 		case EventCancelled:
 			delete(holder, e.Task)
 		}
+		if task != nil {
+			tasks[e.Task] = task
+		}
 	}
 }
 
-// wantError checks that an error names a path of the board.
+// wantPath checks that an error names a path of the board.
 func wantPath(t testing.TB, b *Board, err error) {
 	t.Helper()
 	var pe *fs.PathError

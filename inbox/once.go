@@ -20,7 +20,7 @@ type onceKey struct {
 
 // keyPatience is how long PublishOnce waits for somebody else who is finishing
 // the same key, which takes a few milliseconds. Tests shorten it.
-var keyPatience = 2 * time.Second
+var keyPatience = 10 * time.Second
 
 // PublishOnce delivers a message at most once per key, whatever dies in
 // between. dir is where keys are remembered and key a file name in it. The
@@ -29,7 +29,7 @@ var keyPatience = 2 * time.Second
 // done after it; whoever finds one that is not done finishes it, under a lock
 // on the key. It returns the id that the key stands for, and whether this call
 // made the key. Without an error the message is on disk: when somebody else is
-// just finishing the key, that is waited for, and busy after 2 s. It serves for
+// just finishing the key, that is waited for, and busy after 10 s. It serves for
 // a directory that has only a new/ too.
 func (b *Box) PublishOnce(dir, key string, m *Message) (id string, first bool, err error) {
 	// A key whose message can never be written would be in the way for ever.

@@ -55,7 +55,7 @@ func (e *Env) writeAgents(w *render.Writer, set *agentdefs.Set) {
 			}
 			writeAgent(w, a)
 		default:
-			table.Row(a.Name, string(a.Scope), managed(a), strings.Join(a.Tools, ","), a.Model, gateMark(a), foldLine(a.Description))
+			table.Row(a.Name, string(a.Scope), managed(a), strings.Join(a.Tools, ","), a.Model, agentMarks(a), foldLine(a.Description))
 		}
 	}
 	table.Flush()
@@ -82,7 +82,7 @@ func managed(a agentdefs.Agent) string {
 	return "local"
 }
 
-func gateMark(a agentdefs.Agent) string {
+func agentMarks(a agentdefs.Agent) string {
 	var marks []string
 	if a.Verify != "" {
 		marks = append(marks, "gate")

@@ -89,5 +89,5 @@ func (g *roleGates) verify(agent string) string {
 // it could not be started, which is told to the leader too.
 func noGate(agent, reason string) string {
 	text := fmt.Sprintf("teams: the gate of agent %s is not known: %s", agent, fsx.SafeLine(reason))
-	return "echo '" + strings.ReplaceAll(text, "'", `'\''`) + "' >&2; exit 126"
+	return "printf '%s\\n' '" + strings.ReplaceAll(text, "'", `'\''`) + "' >&2; exit 126"
 }

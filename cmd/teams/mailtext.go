@@ -29,6 +29,7 @@ type messageData struct {
 	ExpectsReply *int64  `json:"expectsReply,omitempty"` // the deadline, 0 for none
 	Later        bool    `json:"later,omitempty"`
 	Read         bool    `json:"read"`
+	Outcome      string  `json:"outcome,omitempty"` // undelivered: it came back unread
 	Delivery     string  `json:"delivery,omitempty"`
 	SilentMs     int64   `json:"silentMs,omitempty"`
 	Body         *string `json:"body,omitempty"`
@@ -40,7 +41,7 @@ type messageData struct {
 func newMessageData(m *inbox.Message, body bool) messageData {
 	d := messageData{
 		ID: m.ID, From: m.From, To: m.To, Kind: m.Kind, Event: m.Event, Title: m.Title, Bytes: m.Size, Status: m.Status, Thread: m.Thread,
-		ReplyTo: m.ReplyTo, Task: m.Task, Later: m.Later == "true", Read: m.Read,
+		ReplyTo: m.ReplyTo, Task: m.Task, Later: m.Later == "true", Read: m.Read, Outcome: m.Outcome,
 	}
 	if at := m.Time(); !at.IsZero() {
 		d.Sent = at.UnixMilli()

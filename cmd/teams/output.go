@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -117,7 +119,31 @@ func encodeJSON(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, errs.New(errs.Internal, "the result cannot be written as JSON: %w", err)
 	}
-	return b.Bytes(), nil
+	return escapeControls(b.Bytes()), nil
+}
+
+// escapeControls writes the characters that a terminal takes for more than text,
+// and that encoding/json leaves as they are, as \u escapes: DEL, C1 and
+// bidirectional controls. They stand in strings only, whose value stays.
+func escapeControls(data []byte) []byte {
+	var out []byte
+	done := 0
+	for i := 0; i < len(data); {
+		if c := data[i]; c < 0x7f {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(data[i:])
+		if safe := fsx.SafeLine(string(r)); safe != string(r) && r != utf8.RuneError {
+			out = fmt.Appendf(append(out, data[done:i]...), "\\u%04x", r)
+			done = i + n
+		}
+		i += n
+	}
+	if done == 0 {
+		return data
+	}
+	return append(out, data[done:]...)
 }
 
 // write writes to standard output and remembers the first failure.

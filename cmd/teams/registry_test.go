@@ -13,7 +13,7 @@ import (
 )
 
 // Every command can be explained: it has a summary, examples that parse, a
-// group, and help in both forms; and its grammar is one that kong accepts.
+// group, and help in both forms; and a grammar that is right.
 func TestEveryCommandIsComplete(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	seen := make(map[string]bool)

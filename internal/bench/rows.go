@@ -17,6 +17,7 @@ const (
 	rowClaimNext = "claim"
 	rowSubmit    = "submit, no gate"
 	rowAdd       = "task add"
+	rowSend      = "send leader"
 	rowList      = "task list --limit 20"
 	rowTick      = "tick, idle"
 	rowTaskAdd   = "taskwarrior: task add"
@@ -38,11 +39,15 @@ func allRows(bin binaries, dir string, large int) (rows []row, undo func(), err 
 		}
 		rows = append(rows, more...)
 	}
+	send, err := sendRow(bin.teams, filepath.Join(dir, "mail"))
+	if err != nil {
+		return nil, undo, err
+	}
 	gate, err := gateRow(bin.teams, filepath.Join(dir, "gate"))
 	if err != nil {
 		return nil, undo, err
 	}
-	rows = append(rows, gate)
+	rows = append(rows, gate, send)
 	peers, undo, err := peerRows(filepath.Join(dir, "peers"))
 	return append(rows, peers...), undo, err
 }
@@ -133,6 +138,26 @@ func gateRow(bin, dir string) (row, error) {
 		before: func() error { id = b.nextID(); return w.do("claim", id) },
 		cmd:    func() command { return w.command("submit", id, "--result", "done", "-q") },
 		after:  func([]byte) error { return b.reopen(id) },
+	}, nil
+}
+
+// sendRow sends the leader a message.
+func sendRow(bin, dir string) (row, error) {
+	b, err := newBoard(bin, dir, small, "")
+	if err != nil {
+		return row{}, err
+	}
+	w, err := b.join("ann")
+	if err != nil {
+		return row{}, err
+	}
+	return row{
+		name: rowSend,
+		cmd:  func() command { return w.command("send", "leader", "The parser is done, see parse.go", "-q") },
+		after: func([]byte) error { // else the mailbox would grow
+			_, _, err := b.leader("recv").run()
+			return err
+		},
 	}, nil
 }
 

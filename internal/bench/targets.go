@@ -26,6 +26,7 @@ func (r *report) judge() {
 	r.ratio(rowClaim, rowClaim, low, rowNothing, 0, 4)
 	r.ratio(rowClaimNext, rowClaimNext, low, rowNothing, 0, 4)
 	r.ratio(rowSubmit, rowSubmit, low, rowNothing, 0, 4)
+	r.ratio(rowSend, rowSend, 0, rowNothing, 0, 4)
 	grows := func(name string, limit float64) {
 		r.ratio(fmt.Sprintf("%s, %d tasks to %d", name, high, low), name, high, name, low, limit)
 	}

@@ -37,7 +37,8 @@ func (d *Disk) Now() Tree {
 // Cuts returns the states that a power cut just before call at may leave: all
 // combinations of what was not durable yet when there are at most limit of
 // them, else the least, the most, every prefix, each change alone lost or kept,
-// each kind of damage, and a sample of the others. The sample is always the same.
+// each kind of damage, and a sample of limit others. The sample is always the
+// same. With a limit of 0 it is the least and the most only.
 func (d *Disk) Cuts(at, limit int) iter.Seq[Cut] {
 	return func(yield func(Cut) bool) {
 		left := make([]int, len(d.ops))
@@ -72,6 +73,10 @@ func (d *Disk) Cuts(at, limit int) iter.Seq[Cut] {
 				left[i] = f(k, i)
 			}
 			return emit()
+		}
+		if limit == 0 {
+			_ = set(func(_, _ int) int { return gone }) && set(func(_, _ int) int { return whole })
+			return
 		}
 		if all <= limit {
 			for n := range all {

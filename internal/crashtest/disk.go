@@ -185,7 +185,10 @@ func (d *Disk) play(i int, c *Call) error {
 			return fmt.Errorf("there is no %s", c.From())
 		}
 		var sets []nameSet
-		if c.Kind() == "rename" {
+		switch {
+		case c.Has(4, "RENAME_EXCHANGE"):
+			sets = append(sets, nameSet{dir: fromDir, name: fromName, to: n})
+		case c.Kind() == "rename":
 			sets = append(sets, nameSet{dir: fromDir, name: fromName})
 		}
 		d.name(i, what, append(sets, nameSet{dir: dir, name: name, to: from})...)

@@ -27,6 +27,7 @@ func faults() []fault {
 		{"pwrite64", syscall.ENOSPC, "ENOSPC", false},
 		{"renameat", syscall.EXDEV, "EXDEV", true},
 		{"renameat", syscall.EIO, "EIO", false},
+		{"renameat2", syscall.EIO, "EIO", false},
 		{"linkat", syscall.EIO, "EIO", true},
 		{"linkat", syscall.EPERM, "EPERM", false},
 		{"unlinkat", syscall.EIO, "EIO", true},
@@ -72,6 +73,9 @@ func (f *failer) run(t *testing.T) {
 	var err error
 	if f.before, err = look(f.w.place()); err != nil {
 		t.Fatal(err)
+	}
+	if f.sc.damage != nil {
+		f.sc.damage(f.w)
 	}
 	f.late = map[string]int{}
 	for _, fault := range faults() {

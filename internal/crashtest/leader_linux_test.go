@@ -12,7 +12,7 @@ import (
 
 // scenarios returns all of them.
 func scenarios() []scenario {
-	return slices.Concat(addScenarios(), workerScenarios(), tickScenarios(), changeScenarios(), teamScenarios())
+	return slices.Concat(addScenarios(), workerScenarios(), tickScenarios(), changeScenarios(), teamScenarios(), doctorScenarios())
 }
 
 func addScenarios() []scenario {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/team"
 )
@@ -249,11 +250,17 @@ func (w *world) age() error {
 func (w *world) survived(sc *scenario, before *sight, told bool) string {
 	w.t.Helper()
 	s, err := look(w.place())
+	if sc.damage != nil && !told && errs.CodeOf(err) == errs.Corrupt {
+		return untouched
+	}
 	if err != nil {
 		w.t.Errorf("after it: %v", err)
 		return ""
 	}
-	w.report(s.errors(), s.lost(before, sc.touched), s.broken(), w.whole())
+	w.report(s.errors(), s.broken(), w.whole())
+	if sc.damage == nil {
+		w.report(s.lost(before, sc.touched))
+	}
 	stage := sc.stage(s)
 	switch {
 	case told && stage != happened && (sc.promise == "" || stage != sc.promise):

@@ -134,10 +134,7 @@ func TestPowerCut(t *testing.T) {
 	for name, c := range chains() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &powerCut{w: (&scenario{empty: c.empty}).template(t), steps: c.steps, seen: map[string]bool{}, start: time.Now(), limit: 40}
-			if *long {
-				p.limit = 1000
-			}
+			p := &powerCut{w: (&scenario{empty: c.empty}).template(t), steps: c.steps, seen: map[string]bool{}, start: time.Now()}
 			p.record(t)
 			p.cut(t)
 			counts.add("power %-28s %d commands, %d calls, %d cuts, %d different states, %v", name, len(p.steps), p.disk.Played(), p.cuts, len(p.seen),
@@ -149,7 +146,6 @@ func TestPowerCut(t *testing.T) {
 type powerCut struct {
 	w     *world
 	steps []step
-	limit int // how many states to try for one point
 	start time.Time
 
 	disk   *Disk
@@ -213,12 +209,21 @@ func (p *powerCut) record(t *testing.T) {
 
 // cut tries the states of every point.
 func (p *powerCut) cut(t *testing.T) {
-	for _, at := range p.disk.Points() {
+	points := append(p.disk.Points(), p.told...)
+	slices.Sort(points)
+	for _, at := range slices.Compact(points) {
 		told := 0
 		for told < len(p.told) && p.told[told] <= at {
 			told++
 		}
-		for c := range p.disk.Cuts(at, p.limit) {
+		limit := 0
+		switch {
+		case *long:
+			limit = 300
+		case slices.Contains(p.told, at): // the moment in which a command has told
+			limit = 30
+		}
+		for c := range p.disk.Cuts(at, limit) {
 			p.cuts++
 			key := fmt.Sprint(told, " ", c.Tree.Sum())
 			if p.seen[key] {

@@ -24,6 +24,7 @@ type scenario struct {
 	threads bool // part of it does not run in the main goroutine
 	empty   bool // without the tasks of base
 	prepare func(w *world)
+	damage  func(w *world) // makes the board unreadable until the command has happened
 	as      string
 	args    []string
 	code    int      // how it ends when nobody disturbs it

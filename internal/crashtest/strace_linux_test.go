@@ -8,8 +8,8 @@ import (
 )
 
 // traced are the calls that change what is on disk, lock it or make it durable,
-// and the openings.
-const traced = "openat,write,pwrite64,fsync,fdatasync,linkat,renameat,renameat2,unlinkat,mkdirat,ftruncate,flock,fchmod,fchmodat"
+// the openings, and the end.
+const traced = "openat,write,pwrite64,fsync,fdatasync,linkat,renameat,renameat2,unlinkat,mkdirat,ftruncate,flock,fchmod,fchmodat,exit_group"
 
 // tracing says what strace does to a command.
 type tracing struct {

@@ -10,6 +10,7 @@ type jsonCase struct {
 	name   string // TEAMS_NAME
 	bare   bool   // on a site without state
 	mail   bool   // with a message from the leader to ann
+	agent  bool   // with the definition of an agent in the root
 	broken bool   // on a board that is no JSON
 	held   bool   // while harness.lock is held
 	exit   int

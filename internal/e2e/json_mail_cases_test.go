@@ -71,4 +71,24 @@ var mailCases = []jsonCase{
 	{verb: "demo", kind: "ok", args: words("demo"), golden: "-"},
 	{verb: "demo", kind: "empty", args: words("demo", "more"), exit: 64, code: "usage"},
 	{verb: "demo", kind: "error", args: words("demo", "--odd"), exit: 64, code: "usage"},
+
+	{verb: "agents", kind: "ok", args: words("agents"), agent: true},
+	{verb: "agents", kind: "empty", args: words("agents"), bare: true, golden: "agents, empty"},
+	{verb: "agents", kind: "error", args: words("agents", "more"), exit: 64, code: "usage"},
+
+	{verb: "agents show", kind: "ok", args: words("agents", "show", "coder"), agent: true},
+	{verb: "agents show", kind: "empty", args: words("agents", "show", "coder"), exit: 3, code: "not_found"},
+	{verb: "agents show", kind: "error", args: words("agents", "show"), exit: 64, code: "usage"},
+
+	{verb: "agents check", kind: "ok", args: words("agents", "check"), agent: true, golden: "-"},
+	{verb: "agents check", kind: "empty", args: words("agents", "check"), bare: true, golden: "-"},
+	{verb: "agents check", kind: "error", args: words("agents", "check", "more"), exit: 64, code: "usage"},
+
+	{verb: "agents new", kind: "ok", args: words("agents", "new", "writer", "--scope", "user", "--description", "use when text is missing"), golden: "-"},
+	{verb: "agents new", kind: "empty", args: words("agents", "new"), exit: 64, code: "usage"},
+	{verb: "agents new", kind: "error", args: words("agents", "new", "Not A Name"), exit: 64, code: "usage"},
+
+	{verb: "guide", kind: "ok", args: words("guide", "worker"), golden: "-"},
+	{verb: "guide", kind: "empty", args: words("guide"), exit: 64, code: "usage"},
+	{verb: "guide", kind: "error", args: words("guide", "nothing"), exit: 64, code: "usage"},
 }

@@ -152,7 +152,10 @@ func TestLeaderKilled(t *testing.T) {
 	s.ok("submit", id, "--as", "ann")
 	s.ok("task", "reopen", id)
 
-	rounds, killed := 60, 0
+	rounds, killed := 30, 0
+	if *long {
+		rounds *= 10
+	}
 	for n := range rounds {
 		verb := [][]string{
 			{"task", "edit", id, "--subject", fmt.Sprintf("edit %d", n)},
@@ -202,7 +205,10 @@ func TestClaimKilled(t *testing.T) {
 		t.Errorf("completed %d times", n)
 	}
 
-	rounds, won, handed := 60, 0, 0
+	rounds, won, handed := 30, 0, 0
+	if *long {
+		rounds *= 10
+	}
 	for n := range rounds {
 		id := s.add(fmt.Sprintf("round %d", n))
 		p := ann.start("claim", id, "-q")
@@ -262,7 +268,10 @@ func TestTakeover(t *testing.T) {
 	now.ok("submit", id)
 
 	// A claim and a takeover at the same time.
-	rounds, told := 30, 0
+	rounds, told := 15, 0
+	if *long {
+		rounds *= 10
+	}
 	for n := range rounds {
 		id := s.add(fmt.Sprintf("round %d", n))
 		old := s.life("ann", s.spawn("ann"))

@@ -64,7 +64,13 @@ func (s *site) send(to, text string, flags ...string) string {
 func lines(list []message) []string {
 	var out []string
 	for _, m := range list {
-		out = append(out, strings.TrimSpace(strings.Join([]string{m.From, m.Event, m.Title}, " ")))
+		line := m.From
+		for _, part := range []string{m.Event, m.Title} {
+			if part != "" {
+				line += " " + part
+			}
+		}
+		out = append(out, line)
 	}
 	return out
 }
@@ -106,6 +112,27 @@ func init() {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// sendMany lets the test binary send so many messages as a teammate.
+func (s *site) sendMany(from, to string, count int) {
+	s.t.Helper()
+	if err := s.as(from).runSender(to, count); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *site) runSender(to string, count int) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := s.command(exe, to)
+	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", senderEnv, count))
+	if r := start(s.t, cmd).wait(); r.code != 0 {
+		return fmt.Errorf("%s", r)
+	}
+	return nil
 }
 
 func sendMany(count int, to string) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -137,18 +136,7 @@ func TestMailStorm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	const each = 500
-	s.storm(16, each, func(s *site, name string) error {
-		exe, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		cmd := s.command(exe, "target")
-		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", senderEnv, each))
-		if r := start(s.t, cmd).wait(); r.code != 0 {
-			return fmt.Errorf("%s", r)
-		}
-		return nil
-	})
+	s.storm(16, each, func(s *site, _ string) error { return s.runSender("target", each) })
 }
 
 // TestMailStormOfCommands is the same with a teams send for each message: 20 of

@@ -298,7 +298,7 @@ func TestWorkLease(t *testing.T) {
 	id := s.add("lost")
 	loop = s.start("work", "--as", "w1", "--lease", "500ms", "--max-tasks", "1", "--", "sleep", "1.5")
 	eventually(t, "it works", func() bool { return s.show(id).State == "claimed" })
-	loop.signal(syscall.SIGSTOP)
+	s.freeze(loop)
 	time.Sleep(700 * time.Millisecond)
 	s.ok("claim", id, "--as", "bob")
 	loop.signal(syscall.SIGCONT)
@@ -314,6 +314,25 @@ func TestWorkLease(t *testing.T) {
 	}
 	s.ok("submit", id, "--as", "bob")
 	s.healthy()
+}
+
+// freeze stops a process at a moment in which it does not hold the board's lock.
+func (s *site) freeze(p *proc) {
+	s.t.Helper()
+	f, err := os.Open(s.board("board.lock"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer f.Close()
+	eventually(s.t, "the lock is free", func() bool {
+		p.signal(syscall.SIGSTOP)
+		time.Sleep(20 * time.Millisecond) // the signal takes its time on a busy machine
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+			return true
+		}
+		p.signal(syscall.SIGCONT)
+		return false
+	})
 }
 
 // TestWorkManyJobs names and ends its jobs, also when one cannot join.

@@ -291,3 +291,13 @@ func TestManualVariables(t *testing.T) {
 		t.Errorf("TEAMS_ROOT was not found, only %v", seen)
 	}
 }
+
+// What every command prints with --json is said.
+func TestJSONCommands(t *testing.T) {
+	text := read(t, "docs/json.md")
+	for _, c := range commandList(t) {
+		if !strings.Contains(text, "`"+c.Command+"`") && !strings.Contains(text, "`"+c.Command+" ") {
+			t.Errorf("docs/json.md does not mention %s", c.Command)
+		}
+	}
+}

@@ -138,4 +138,3 @@ func TestCollectMail(t *testing.T) {
 		t.Errorf("again: %q", did)
 	}
 }
-
