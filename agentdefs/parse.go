@@ -3,7 +3,6 @@ package agentdefs
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -273,7 +272,7 @@ func (s *source) decode(b block) []entry {
 		return nil
 	})
 	_, err := frontmatter.MustParse(strings.NewReader(mark+"\n"+b.text+"\n"+mark+"\n"), &entries, format)
-	if err != nil && err != io.EOF {
+	if err != nil {
 		s.fail(b.line, "the frontmatter cannot be read: %v", err)
 	}
 	return entries

@@ -174,6 +174,7 @@ type teller struct {
 	claims      []*TaskView
 	submissions map[string]string // task by accepted submission
 	over        map[string]bool   // workers whose life ended
+	refused     map[string]string // by event and worker: who was told that it has lost
 }
 
 // ends says that a worker's life is over: what it was told binds nobody now.
@@ -194,6 +195,9 @@ func (r *teller) claim(b *Board, id, worker string) {
 		r.claims = append(r.claims, v)
 		return
 	}
+	if errs.CodeOf(err) != errs.StaleClaim { // won, and over again
+		r.refuse(EventClaimed+" "+worker, err)
+	}
 	switch errs.CodeOf(err) {
 	case errs.AlreadyClaimed, errs.TaskEnded, errs.Blocked, errs.WrongAssignee, errs.WrongRole, errs.NothingClaimable, errs.BoardDrained, errs.NotFound, errs.StaleIdentity,
 		errs.AlreadyHolding, errs.StaleClaim:
@@ -213,12 +217,20 @@ func (r *teller) submit(b *Board, s SubmitRequest) *SubmitResult {
 		r.submissions[res.Submission] = s.ID
 		return res
 	}
+	r.refuse(EventCompleted+" "+s.Worker, err)
 	switch errs.CodeOf(err) {
 	case errs.NotHolder, errs.StaleClaim, errs.TaskEnded, errs.StaleIdentity:
 	default:
 		r.t.Errorf("submit %s by %s: %v (%s)", s.ID, s.Worker, err, errs.CodeOf(err))
 	}
 	return nil
+}
+
+func (r *teller) refuse(what string, err error) {
+	if r.refused == nil {
+		r.refused = map[string]string{}
+	}
+	r.refused[what] = err.Error()
 }
 
 // check folds what is left, decides what waits, and looks whether everybody was
@@ -261,6 +273,28 @@ func (r *teller) check(b *Board, when string) {
 		cancelled := hasEvent(events, id, func(e *Event) bool { return e.Event == EventCancelled })
 		if !decided && !cancelled {
 			t.Errorf("%s: submission %s for %s was accepted and never counted", when, sub, id)
+		}
+	}
+	told := map[string]bool{}
+	for _, v := range r.claims {
+		told[EventClaimed+" "+v.ClaimedBy] = true
+	}
+	for sub := range r.submissions {
+		for i := range events {
+			if events[i].Submission == sub {
+				told[events[i].Event+" "+events[i].Worker] = true
+			}
+		}
+	}
+	list, err := b.Tasks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range list { // what was ended by somebody else is over
+		for _, what := range []string{EventClaimed + " " + v.ClaimedBy, EventCompleted + " " + v.ClaimedBy} {
+			if why := r.refused[what]; why != "" && !told[what] && strings.HasPrefix(what, string(v.Status)+" ") {
+				t.Errorf("%s: %s is %s, who was told that it lost: %s", when, v.ID, what, why)
+			}
 		}
 	}
 	for _, dir := range []string{"claims", "submissions"} {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -297,61 +296,4 @@ func TestInterleaveDecide(t *testing.T) {
 		t.Errorf("only %d steps", steps)
 	}
 	t.Logf("%d steps", steps)
-}
-
-// TestInterleaveTwice stops both actors, at steps that are drawn.
-func TestInterleaveTwice(t *testing.T) {
-	ctx := context.Background()
-	rounds := 60
-	if *long {
-		rounds = 5000
-	}
-	fresh := newCopies(t, Options{}, func(b *Board) { mustAdd(t, b, NewTask{Subject: "1"}, NewTask{Subject: "2"}) })
-	held := newCopies(t, Options{}, func(b *Board) {
-		mustAdd(t, b, NewTask{Subject: "1"}, NewTask{Subject: "2"})
-		mustClaim(t, b, "t_1", "ann")
-	})
-	claim := func(worker string) func(*Board, *teller) {
-		return func(b *Board, r *teller) { r.claim(b, "t_1", worker) }
-	}
-	submit := func(b *Board, r *teller) {
-		s := submission("t_1", "ann")
-		s.NoWait = true
-		r.submit(b, s)
-	}
-	release := func(b *Board, r *teller) {
-		_, _ = b.Release(ctx, ReleaseRequest{ID: "t_1"})
-		r.claim(b, "t_1", "cid")
-	}
-	cancel := func(b *Board, _ *teller) {
-		_, _ = b.Cancel(ctx, "t_1", "", false)
-		_, _ = b.Reopen(ctx, "t_1")
-	}
-	edit := func(b *Board, _ *teller) { _, _ = b.Edit(ctx, "t_1", Edit{Assignee: ptr("zoe")}) }
-	fold := func(b *Board, _ *teller) { _, _ = b.Fold(ctx, true) }
-	decide := func(b *Board, _ *teller) { _, _ = b.Decide(ctx, "t_1") }
-	type pair struct {
-		boards        *copies
-		first, second func(*Board, *teller)
-	}
-	for name, p := range map[string]pair{
-		"claim claim": {fresh, claim("ann"), claim("bob")}, "claim cancel": {fresh, claim("ann"), cancel}, "cancel claim": {fresh, cancel, claim("ann")},
-		"claim edit": {fresh, claim("ann"), edit}, "edit claim": {fresh, edit, claim("ann")}, "claim fold": {fresh, claim("ann"), fold},
-		"submit release": {held, submit, release}, "release submit": {held, release, submit}, "submit cancel": {held, submit, cancel},
-		"submit decide": {held, submit, decide}, "decide submit": {held, decide, submit}, "submit edit": {held, submit, edit},
-	} {
-		t.Run(name, func(t *testing.T) {
-			draw := rand.New(rand.NewPCG(1, uint64(len(name))))
-			for range rounds {
-				n, m := 1+draw.IntN(50), 1+draw.IntN(50)
-				isLive := draw.IntN(2) == 0
-				b, other := p.boards.next(t, Options{HarnessLive: func() bool { return isLive }})
-				r := &teller{t: t}
-				step := interleave(n, m, b, func() { p.first(b, r) }, other, func() { p.second(other, r) })
-				if r.check(b, fmt.Sprintf("steps %d (%s) and %d", n, step, m)); t.Failed() {
-					return
-				}
-			}
-		})
-	}
 }

@@ -165,10 +165,16 @@ func (b *Board) damage() (s *snapshot, broken, err error) {
 			return s, broken, nil
 		}
 		return s, nil, nil
-	case errs.CodeOf(err) == errs.Corrupt, errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EIO):
+	case provesDamage(err):
 		return nil, err, nil
 	}
 	return nil, nil, err
+}
+
+// provesDamage tells a file that is broken from one that cannot be read just
+// now.
+func provesDamage(err error) bool {
+	return errs.CodeOf(err) == errs.Corrupt || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO)
 }
 
 // checkAge finds a snapshot that is older than its history.
@@ -249,7 +255,13 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 	if data, err := fsx.ReadHead(b.readyPath(), 64); err == nil {
 		rev = max(rev, readyRevision(data))
 	}
-	salvaged := b.salvage(left)
+	salvaged, err := b.salvage(left)
+	switch {
+	case provesDamage(err):
+		r.Problems = append(r.Problems, fmt.Sprintf("nothing of the broken file can be read: %v", err))
+	case err != nil:
+		return nil, err // it may be had the next time
+	}
 	s := newSnapshot(b.o.Project, b.o.Session)
 	s.head.Revision = max(rev, salvaged) + 1 // the commit adds one more
 	for _, l := range left {
@@ -266,10 +278,13 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 // salvage uses the lines of the broken file that are whole, unless history is
 // newer than the file, and returns the revision that the file names. One that
 // names none is as old as anything: its lines only fill gaps.
-func (b *Board) salvage(left map[string]*remains) int64 {
+func (b *Board) salvage(left map[string]*remains) (int64, error) {
 	data, err := fsx.ReadFile(b.Path(), maxSnapshot)
-	if err != nil {
-		return 0
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil
+	case err != nil:
+		return 0, err
 	}
 	rev, _ := revisionOf(data[:min(len(data), headSize)])
 	for row := range bytes.SplitSeq(data, []byte{'\n'}) {
@@ -282,7 +297,7 @@ func (b *Board) salvage(left map[string]*remains) int64 {
 			left[t.ID] = &remains{task: t, rev: rev}
 		}
 	}
-	return rev
+	return rev, nil
 }
 
 // believeMarkers grants the claims that only markers show: those of an epoch

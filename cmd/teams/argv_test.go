@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestFind(t *testing.T) {
@@ -62,27 +63,28 @@ func TestFind(t *testing.T) {
 // The scanner of global flags is written by hand; it must know what the
 // grammar knows, and read the same values.
 func TestGlobalFlagsAgreeWithTheGrammar(t *testing.T) {
-	g, err := newGrammar(new(Globals), new(versionCmd))
+	g := grammar{Cmd: new(versionCmd)}
+	parser, err := newParser(&versionEntry, &g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(g.flags); n != reflect.TypeFor[Globals]().NumField() {
+	if n := len(parser.Model.Flags); n != reflect.TypeFor[Globals]().NumField() {
 		t.Fatalf("%d global flags, %d fields", n, reflect.TypeFor[Globals]().NumField())
 	}
-	for _, f := range g.flags {
+	for _, f := range parser.Model.Flags {
 		want := 2
-		if f.isBool() {
+		if f.IsBool() {
 			want = 1
 		}
-		names := []string{"--" + f.name}
-		if f.short != 0 {
-			names = append(names, "-"+string(f.short))
+		names := []string{"--" + f.Name}
+		if f.Short != 0 {
+			names = append(names, "-"+string(f.Short))
 		}
 		for _, name := range names {
 			if got := globalFlag("", name); got != want {
 				t.Errorf("globalFlag(%s) = %d, want %d", name, got, want)
 			}
-			if f.name == "help" {
+			if f.Name == "help" {
 				continue
 			}
 			args := []string{name}
@@ -104,8 +106,8 @@ func TestGlobalFlagsAgreeWithTheGrammar(t *testing.T) {
 				t.Errorf("%q: scanned %+v, parsed %+v", args, scanned, e.Globals)
 			}
 		}
-		if got := globalFlag("", "--"+f.name+"=x"); got != 1 {
-			t.Errorf("globalFlag(--%s=x) = %d", f.name, got)
+		if got := globalFlag("", "--"+f.Name+"=x"); got != 1 {
+			t.Errorf("globalFlag(--%s=x) = %d", f.Name, got)
 		}
 	}
 }
@@ -123,37 +125,36 @@ func TestIsText(t *testing.T) {
 	}
 }
 
-// Arguments are taken as they are, whatever bytes they hold; flags may stand
-// among them.
-func TestDecodeKeepsBytes(t *testing.T) {
-	var c frameEchoCmd
-	g, err := newGrammar(new(Globals), &c)
+func TestLiteralsAreRestored(t *testing.T) {
+	args := []string{"- literal0000 x", "--text=a\xff", "plain", "literal", "literall0001", "\xfe"}
+	l := literals{argv: args}
+	hidden, err := l.hide(args)
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"a\xff", "--text=b\xfe", "- a list", "--tag", "-x y", "\xfd", "-j", "4", "-", "--ids", "t_\xfc,t_2", ""}
-	if err := g.decode(args, []string{"--on", "-- x"}); err != nil {
-		t.Fatal(err)
-	}
-	if c.Text != "b\xfe" || c.Max != 4 || c.On || !slices.Equal(c.Tag, []string{"-x y"}) || !slices.Equal(c.IDs, []string{"t_\xfc", "t_2"}) ||
-		!slices.Equal(c.Words, []string{"a\xff", "- a list", "\xfd", "-", "", "--on", "-- x"}) {
-		t.Errorf("decoded %+v", c)
-	}
-}
-
-func TestGrammarRefusesWhatItCannotDecode(t *testing.T) {
-	for name, s := range map[string]any{
-		"a type": &struct{ When float64 }{},
-		"a name twice": &struct {
-			Other string `name:"json"`
-		}{},
-		"a short name twice": &struct {
-			Other bool `short:"q"`
-		}{},
-	} {
-		if _, err := newGrammar(new(Globals), s); err == nil {
-			t.Errorf("%s: no error", name)
+	for i, h := range hidden {
+		if !utf8.ValidString(h) || strings.Contains(h, " ") {
+			t.Errorf("argument %d is not hidden: %q", i, h)
 		}
+		if got := l.restore(h); got != args[i] {
+			t.Errorf("argument %d: %q became %q", i, args[i], got)
+		}
+	}
+	v := struct {
+		S  string
+		P  *string
+		L  []string
+		In any
+	}{hidden[0], &hidden[1], []string{hidden[5], "plain"}, &struct{ T string }{hidden[1]}}
+	l.restoreIn(reflect.ValueOf(&v))
+	if v.S != args[0] || *v.P != args[1] || !slices.Equal(v.L, []string{args[5], "plain"}) || v.In.(*struct{ T string }).T != args[1] {
+		t.Errorf("restored to %+v", v)
+	}
+	if _, err := l.hide([]string{"-d\xff"}); err == nil {
+		t.Error("a short flag with bytes that are not UTF-8 is accepted")
+	}
+	if same, _ := l.hide([]string{"a", "b"}); !slices.Equal(same, []string{"a", "b"}) {
+		t.Errorf("nothing to hide, and got %q", same)
 	}
 }
 

@@ -1,211 +1,87 @@
 package main
 
 import (
+	"io"
 	"reflect"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/seed6990a682/teams/internal/errs"
 )
 
-// grammar is what can stand on the command line of one command: its own flags
-// and arguments and the global flags.
-//
-// It is described by the tags of kong, and read as kong reads it, which the
-// tests compare. kong itself is not linked: it brings package os/user, and with
-// it cgo, so that every start would load the C library, which takes longer than
-// all the rest of a start. Of its tags these are known: name, short, help,
-// placeholder, default, enum, sep, arg, optional, required and hidden, and
-// kong:"-"; "complete" is our own.
+// grammar is what kong reads for one command: the command alone and the global
+// flags, because kong builds everything it is given by reflection.
 type grammar struct {
-	flags []*value
-	args  []*value
+	Globals
+	Cmd Command `embed:""`
 }
 
-// value is one flag or argument. What only help needs is read from the tag when
-// it is asked for.
-type value struct {
-	name     string
-	short    rune // 0: none
-	arg      bool // an argument, not a flag
-	required bool
-	set      bool // it was on the command line
-	tag      reflect.StructTag
-	target   reflect.Value
-}
-
-// newGrammar reads the fields of the structs that it is given pointers to.
-func newGrammar(structs ...any) (*grammar, error) {
-	g := new(grammar)
-	for _, s := range structs {
-		if err := g.add(reflect.ValueOf(s).Elem()); err != nil {
-			return nil, err
-		}
+// newParser builds the grammar of one command.
+func newParser(entry *Entry, g *grammar) (*kong.Kong, error) {
+	parser, err := kong.New(g,
+		kong.Name("teams "+entry.Path),
+		kong.NoDefaultHelp(),
+		kong.Writers(io.Discard, io.Discard),
+		kong.TypeMapper(reflect.TypeFor[*[]string](), optionalList{}),
+	)
+	if err != nil {
+		return nil, errs.New(errs.Internal, "the grammar of %s is wrong, %w", entry.Path, err)
 	}
-	return g, nil
+	return parser, nil
 }
 
-// add adds the fields of one struct and of those embedded in it.
-func (g *grammar) add(s reflect.Value) error {
-	t := s.Type()
-	for i := range t.NumField() {
-		f, target := t.Field(i), s.Field(i)
-		if f.Anonymous && target.Kind() == reflect.Struct {
-			if err := g.add(target); err != nil {
-				return err
-			}
-			continue
-		}
-		if !f.IsExported() || f.Tag.Get("kong") == "-" {
-			continue
-		}
-		v := &value{name: f.Tag.Get("name"), tag: f.Tag, target: target}
-		if v.name == "" {
-			v.name = flagName(f.Name)
-		}
-		if !decodable(f.Type) {
-			return errs.New(errs.Internal, "the grammar is wrong, nothing decodes the type of %s.%s", t.Name(), f.Name)
-		}
-		v.arg = v.has("arg")
-		if v.arg {
-			v.required = !v.has("optional") && !v.has("default")
-			g.args = append(g.args, v)
-			continue
-		}
-		v.required = v.has("required")
-		v.short, _ = utf8.DecodeRuneInString(f.Tag.Get("short"))
-		if v.short == utf8.RuneError {
-			v.short = 0
-		}
-		if g.flag(v.name) != nil || v.short != 0 && g.shortFlag(v.short) != nil {
-			return errs.New(errs.Internal, "the grammar is wrong, there are two flags --%s", v.name)
-		}
-		g.flags = append(g.flags, v)
+// optionalList reads a flag of type *[]string: nil when it is absent, one list
+// of all its values when it is repeated, an empty list for an empty value. kong
+// on its own keeps the last value only.
+type optionalList struct{}
+
+// Decode implements kong.Mapper.
+func (optionalList) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	var value string
+	if err := ctx.Scan.PopValueInto("string", &value); err != nil {
+		return err
+	}
+	if target.IsNil() {
+		target.Set(reflect.ValueOf(new([]string)))
+	}
+	list := target.Interface().(*[]string)
+	if value != "" {
+		*list = append(*list, kong.SplitEscaped(value, ctx.Value.Tag.Sep)...)
 	}
 	return nil
 }
 
-// flag returns the flag of a long name, nil when there is none.
-func (g *grammar) flag(name string) *value {
-	for _, f := range g.flags {
-		if f.name == name {
-			return f
-		}
-	}
-	return nil
-}
-
-// shortFlag returns the flag of a short name, nil when there is none.
-func (g *grammar) shortFlag(short rune) *value {
-	for _, f := range g.flags {
-		if f.short == short {
-			return f
-		}
-	}
-	return nil
-}
-
-func (v *value) has(key string) bool {
-	_, ok := v.tag.Lookup(key)
-	return ok
-}
-
-// choices are the values that are allowed; nil: any.
-func (v *value) choices() []string {
-	enum := v.tag.Get("enum")
-	if enum == "" {
-		return nil
-	}
-	list := strings.Split(enum, ",")
-	for i := range list {
-		list[i] = strings.TrimSpace(list[i])
-	}
-	return list
-}
-
-// sep is what separates several values in one argument; 0: nothing does.
-func (v *value) sep() byte {
-	switch s := v.tag.Get("sep"); s {
-	case "":
-		return ','
-	case "none":
-		return 0
-	default:
-		return s[0]
-	}
-}
-
-// isBool reports whether it is a switch, which takes no value.
-func (v *value) isBool() bool {
-	t := v.target.Type()
-	return t.Kind() == reflect.Bool || t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Bool
-}
-
-// isList reports whether it takes several values. A list behind a pointer is
-// nil when it is absent, and empty for an empty value.
-func (v *value) isList() bool { return isListType(v.target.Type()) }
-
-func isListType(t reflect.Type) bool {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Kind() == reflect.Slice && !unmarshalsText(t)
-}
-
-// label is how people are told of it.
-func (v *value) label() string {
-	if v.arg {
-		return strings.ToUpper(v.name)
-	}
-	return "--" + v.name
-}
-
-// flagName makes the name of a flag of that of a field: LockTimeout becomes
-// lock-timeout, and OptID opt-id.
-func flagName(field string) string {
-	class := func(c byte) int {
-		switch r := rune(c); {
-		case unicode.IsLower(r):
-			return 1
-		case unicode.IsUpper(r):
-			return 2
-		}
-		return 3
-	}
-	var b strings.Builder
-	for i := 0; i < len(field); i++ {
-		if i > 0 {
-			before, here := class(field[i-1]), class(field[i])
-			ends := i+1 < len(field) && here == 2 && class(field[i+1]) == 1 // the last capital begins the next word
-			if before != here && !(before == 2 && here == 1) || before == 2 && ends {
-				b.WriteByte('-')
-			}
-		}
-		b.WriteRune(unicode.ToLower(rune(field[i])))
-	}
-	return b.String()
+// isList reports whether a flag or argument takes several values.
+func isList(v *kong.Value) bool {
+	return v.IsSlice() || v.Target.Type() == reflect.TypeFor[*[]string]()
 }
 
 // parse reads the arguments into cmd and the global flags.
 func (e *Env) parse(entry *Entry, cmd Command, args []string, cl commandLine) error {
-	var globals Globals
-	g, err := newGrammar(&globals, cmd)
+	g := grammar{Cmd: cmd}
+	parser, err := newParser(entry, &g)
 	if err != nil {
 		return err
 	}
-	literal := cl.tail
-	taker, takes := cmd.(commandTaker)
-	if takes {
-		literal = nil
-	}
-	if err := g.decode(args, literal); err != nil {
-		return usageError(entry, err.Error())
-	}
-	if err := checkGlobals(g); err != nil {
+	lit := literals{argv: append(cl.head[:len(cl.head):len(cl.head)], cl.tail...)}
+	if args, err = lit.hide(args); err != nil {
 		return err
 	}
-	e.Globals = globals
+	taker, takes := cmd.(commandTaker)
+	var tail []string
+	if !takes {
+		tail = lit.hideAll(cl.tail)
+	}
+	if _, err := parser.Parse(reorder(parser.Model.Node, args, tail)); err != nil {
+		return usageError(entry, lit.restore(err.Error()))
+	}
+	lit.restoreIn(reflect.ValueOf(cmd))
+	lit.restoreIn(reflect.ValueOf(&g.Globals))
+	if err := checkGlobals(parser.Model.Node); err != nil {
+		return err
+	}
+	e.Globals = g.Globals
 	if takes && cl.dashes {
 		taker.SetCommand(cl.tail)
 	}
@@ -222,10 +98,10 @@ func (e *Env) parse(entry *Entry, cmd Command, args []string, cl commandLine) er
 
 // checkGlobals refuses a global flag that was given the empty text: a script
 // whose variable is empty would quietly work on something else.
-func checkGlobals(g *grammar) error {
-	for _, f := range g.flags {
-		if f.set && f.target.Kind() == reflect.String && f.target.Len() == 0 && isGlobal(f.name) {
-			return errs.New(errs.Usage, "--%s needs a value, it is empty", f.name)
+func checkGlobals(node *kong.Node) error {
+	for _, f := range node.Flags {
+		if f.Set && f.Target.Kind() == reflect.String && f.Target.String() == "" && isGlobal(f.Name) {
+			return errs.New(errs.Usage, "--%s needs a value, it is empty", f.Name)
 		}
 	}
 	return nil
@@ -233,16 +109,109 @@ func checkGlobals(g *grammar) error {
 
 func isGlobal(name string) bool { return globalFlag("", "--"+name) > 0 }
 
-// unexpectedArgument begins the message about an argument too many.
-const unexpectedArgument = "unexpected argument "
+// reorder puts the flags before the positional arguments, and "--" between
+// them: a list of arguments may then have flags in its middle, which kong
+// refuses. Without the value of a last flag it changes nothing, so that kong
+// misses it.
+func reorder(node *kong.Node, args, tail []string) []string {
+	flags := make([]string, 0, len(args)+len(tail)+1)
+	var rest []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if !isFlag(a) {
+			rest = append(rest, a)
+			continue
+		}
+		flags = append(flags, a)
+		if wantsValue(node, a) {
+			if i+1 == len(args) {
+				return args
+			}
+			i++
+			flags = append(flags, args[i])
+		}
+	}
+	if len(rest)+len(tail) == 0 {
+		return flags
+	}
+	flags = append(flags, "--")
+	flags = append(flags, rest...)
+	return append(flags, tail...)
+}
 
-// usageError makes the error for a command line that the grammar refuses.
+// wantsValue reports whether the value of the flag is the next argument.
+func wantsValue(node *kong.Node, arg string) bool {
+	if long, ok := strings.CutPrefix(arg, "--"); ok {
+		for _, f := range node.Flags {
+			if f.Name == long {
+				return !f.IsBool()
+			}
+		}
+		return false
+	}
+	for i, short := range arg[1:] {
+		known := false
+		for _, f := range node.Flags {
+			if f.Short == short {
+				if !f.IsBool() {
+					return i+1 == len(arg)-1
+				}
+				known = true
+			}
+		}
+		if !known {
+			return false
+		}
+	}
+	return false
+}
+
+// usageError makes the error for a command line that kong refuses.
 func usageError(entry *Entry, msg string) error {
-	err := errs.New(errs.Usage, "wrong usage of %s, %s", entry.Path, msg)
-	if word, ok := strings.CutPrefix(msg, unexpectedArgument); ok && isPrefix(entry.Path) {
+	err := errs.New(errs.Usage, "wrong usage of %s, %s", entry.Path, plainUsage(msg))
+	if word, ok := strings.CutPrefix(msg, "unexpected argument "); ok && isPrefix(entry.Path) {
 		if near := nearest(entry.Path, word); near != "" {
 			return err.WithHint("teams %s --help", near)
 		}
 	}
 	return err.WithHint("teams %s --help", entry.Path)
+}
+
+// plainUsage says what kong says in words for somebody who does not know its
+// model.
+func plainUsage(msg string) string {
+	if args, ok := strings.CutPrefix(msg, "expected \""); ok {
+		return "missing " + strings.ToUpper(plainArgument(args))
+	}
+	if what, choices, ok := strings.Cut(msg, " must be one of "); ok {
+		choices, got, _ := strings.Cut(choices, " but got ")
+		choices = strings.ReplaceAll(strings.ReplaceAll(choices, `"`, ""), ",", ", ")
+		name := plainArgument(what)
+		if !strings.HasPrefix(name, "--") {
+			name = strings.ToUpper(name)
+		}
+		return name + " must be one of " + choices + " and not " + got
+	}
+	what, why, ok := strings.Cut(msg, ": ")
+	if !ok || !strings.HasPrefix(what, "--") && !strings.Contains(what, "<") {
+		return msg
+	}
+	what = plainArgument(what)
+	if strings.HasPrefix(why, "missing value") || strings.Contains(why, " value but got ") {
+		got := ""
+		if _, rest, ok := strings.Cut(why, " value but got "); ok && !strings.HasPrefix(rest, `"EOL"`) {
+			rest, _, _ = strings.Cut(rest, " (")
+			got = " and not " + rest
+		}
+		return what + " needs a value" + got
+	}
+	if _, got, ok := strings.Cut(why, " int but got "); ok {
+		return what + " needs a whole number and not " + got
+	}
+	return what + ": " + why
+}
+
+// plainArgument writes an argument without the brackets kong puts around it.
+func plainArgument(s string) string {
+	return strings.NewReplacer("<", "", ">", "", "[", "", "]", "", `"`, "", " ...", "…").Replace(s)
 }

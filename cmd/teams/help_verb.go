@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/seed6990a682/teams/internal/render"
 )
 
@@ -38,7 +40,8 @@ type valueHelp struct {
 // describe builds the grammar of one command and reads it.
 func describe(entry *Entry) (*verbHelp, error) {
 	cmd := entry.New()
-	g, err := newGrammar(new(Globals), cmd)
+	g := grammar{Cmd: cmd}
+	parser, err := newParser(entry, &g)
 	if err != nil {
 		return nil, err
 	}
@@ -49,27 +52,27 @@ func describe(entry *Entry) (*verbHelp, error) {
 	if d, ok := cmd.(helper); ok {
 		h.Detail = strings.TrimSpace(d.Help())
 	}
-	for _, a := range g.args {
-		v := describeValue(a)
-		v.Value = strings.ToUpper(a.name)
+	for _, p := range parser.Model.Positional {
+		v := describeValue(p)
+		v.Value = strings.ToUpper(p.Name)
 		h.Arguments = append(h.Arguments, v)
 	}
-	for _, f := range g.flags {
-		if f.has("hidden") {
+	for _, f := range parser.Model.Flags {
+		if f.Hidden {
 			continue
 		}
-		v := describeValue(f)
-		if f.short != 0 {
-			v.Short = string(f.short)
+		v := describeValue(f.Value)
+		if f.Short != 0 {
+			v.Short = string(f.Short)
 		}
-		if !f.isBool() {
-			v.Value = f.tag.Get("placeholder")
+		if !f.IsBool() {
+			v.Value = f.PlaceHolder
 			if v.Value == "" {
-				v.Value = strings.ToUpper(f.name)
+				v.Value = strings.ToUpper(f.Name)
 			}
 		}
-		if isGlobal(f.name) {
-			if !entry.NoJSON || f.name != "json" {
+		if isGlobal(f.Name) {
+			if !entry.NoJSON || f.Name != "json" {
 				h.Globals = append(h.Globals, v)
 			}
 		} else {
@@ -86,12 +89,17 @@ func describe(entry *Entry) (*verbHelp, error) {
 	return h, nil
 }
 
-func describeValue(v *value) valueHelp {
+func describeValue(v *kong.Value) valueHelp {
 	out := valueHelp{
-		Name: v.name, Help: v.tag.Get("help"), Required: v.required, kind: v.tag.Get("complete"),
-		Default: v.tag.Get("default"), Choices: v.choices(),
-		Repeated: v.isList() && (v.arg || v.sep() == 0),
-		list:     v.isList() && !v.arg && v.sep() == ',',
+		Name: v.Name, Help: v.Help, Required: v.Required, kind: v.Tag.Get("complete"),
+		Repeated: isList(v) && (v.Flag == nil || v.Tag.Sep == -1),
+		list:     isList(v) && v.Flag != nil && v.Tag.Sep == ',',
+	}
+	if v.HasDefault {
+		out.Default = v.Default
+	}
+	if v.Enum != "" {
+		out.Choices = v.EnumSlice()
 	}
 	if name, ok := strings.CutSuffix(out.kind, ","); ok {
 		out.kind, out.list = name, true

@@ -6,13 +6,15 @@ import (
 )
 
 // Command is one verb: a pointer to a struct whose fields are its flags and
-// arguments, described by tags (see grammar).
+// arguments, described by kong tags.
 //
 // These methods are optional:
 //
 //	Help() string         extended help, in paragraphs
 //	Check() error         checks of the decoded fields, before Run
 //	SetCommand([]string)  the verb takes CMD: what stands after the first "--"
+//
+// kong's own hooks (Validate, AfterApply, ...) and its env tags are not used.
 type Command interface {
 	// Run does the work. It hands its result to e.Result, e.Fail or e.Stream
 	// and returns what went wrong; it never prints and never exits. It ends

@@ -55,6 +55,9 @@ func Parse(r io.Reader) ([]Call, error) {
 		case strings.HasPrefix(text, "<... "):
 			_, rest, ok := strings.Cut(text, " resumed>")
 			was, there := open[tid]
+			if !there && strings.HasPrefix(text, "<... ???") {
+				continue // strace came too late to see what it was
+			}
 			if !ok || !there {
 				return nil, fmt.Errorf("line %d: the end of a call without its beginning: %s", n, row)
 			}

@@ -225,12 +225,11 @@ func TestBrokenBoard(t *testing.T) {
 		t.Error("what the symlink pointed at was changed")
 	}
 	// Five broken copies are kept, not more.
-	kept, _ := filepath.Glob(s.board("board.json.broken-*"))
 	for range 8 {
 		write(t, path, "x")
 		s.ok("doctor", "--repair")
 	}
-	if kept, _ = filepath.Glob(s.board("board.json.broken-*")); len(kept) != 5 {
+	if kept, _ := filepath.Glob(s.board("board.json.broken-*")); len(kept) != 5 {
 		t.Errorf("%d broken copies are kept: %q", len(kept), kept)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -145,7 +144,6 @@ type proc struct {
 	cmd      *exec.Cmd
 	out, err bytes.Buffer
 	done     chan struct{} // closed when it has ended and was waited for
-	once     sync.Once
 }
 
 // start starts a prepared command.

@@ -279,6 +279,7 @@ func TestWorkLease(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.fill(1)
+	begin := time.Now()
 	loop := s.start("work", "--as", "w1", "--lease", "1s", "--", "sleep", "3")
 	for !loop.ended(100 * time.Millisecond) {
 		s.ok("tick")
@@ -287,8 +288,9 @@ func TestWorkLease(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 	events := s.history("t_1")
-	if n := count(events, "renewed", ""); n < 6 || n > 12 {
-		t.Errorf("renewed %d times in 3 s with a lease of 1 s", n)
+	took := time.Since(begin)
+	if n := count(events, "renewed", ""); n < 6 || n > int(3*took.Seconds())+1 {
+		t.Errorf("renewed %d times in %v with a lease of 1 s", n, took)
 	}
 	if n := count(events, "released", ""); n != 0 {
 		t.Errorf("released under a living worker")
@@ -349,6 +351,7 @@ func TestWorkManyJobs(t *testing.T) {
 	if r := blocker.wait(); r.code != 0 {
 		t.Errorf("%s", r)
 	}
+	s.ok("tick") // a job that was stopped may have left a submission
 	if r := s.run("work", "--as", "j", "-j", "20", "--", "true"); r.code != 0 {
 		t.Errorf("%s", r)
 	}

@@ -136,6 +136,9 @@ func startsCommand(row, rest string) bool {
 // its own, and compares what they print.
 func runBlocks(t *testing.T, name string, list []*block) {
 	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed: the examples are not run")
+	}
 	home := t.TempDir()
 	shells := map[string]*shell{}
 	defer func() {

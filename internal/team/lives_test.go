@@ -153,6 +153,28 @@ func TestSenderReplacedAtEachStep(t *testing.T) {
 	}
 }
 
+// TestReportRejectedMeanwhile has a sender whose life was over before, and a
+// drain at each step that rejects what the second look would take back: the
+// sender is told all the same.
+func TestReportRejectedMeanwhile(t *testing.T) {
+	team := newTeam(t)
+	rejected := 0
+	eachStep(t, func(t *testing.T, n int64) bool {
+		old := team.takeOver(t, "ann")
+		team.takeOver(t, "ann")
+		var err error
+		reached := atStep(n, func() { rejected += matching(team.drain(t), "rejected") }, func() {
+			_, err = team.Send(t.Context(), SendRequest{From: old, To: []string{LeaderName}, Body: []byte("late")})
+		})
+		wantCode(t, err, errs.StaleIdentity)
+		same(t, fmt.Sprint("leader at step ", n), team.recv(t, theLeader), nil)
+		return reached
+	})
+	if rejected == 0 {
+		t.Error("no drain was quicker")
+	}
+}
+
 // ended is a team in which bob's life ends with something of each kind waiting.
 type ended struct {
 	*Team

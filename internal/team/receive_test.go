@@ -327,6 +327,36 @@ func TestMailWaiterEnds(t *testing.T) {
 	wantCode(t, err, errs.TimedOut)
 }
 
+// Listing unread mail does nothing that grows with what was read.
+func TestInboxWithManyRead(t *testing.T) {
+	team := newTeam(t)
+	ann, bob := team.bare(t, "ann"), team.bare(t, "bob")
+	calls := func() (n int) {
+		restore := fsx.SetFault(func(fsx.Op, string) error { n++; return nil })
+		defer restore()
+		list, problems, err := team.Inbox(t.Context(), bob, false)
+		if len(list) != 3 || len(problems) > 0 || err != nil {
+			t.Fatal(len(list), problems, err)
+		}
+		return n
+	}
+	for i := range 3 {
+		team.send(t, ann, "bob", fmt.Sprint(i))
+	}
+	few := calls()
+	one := filepath.Join(t.TempDir(), "read")
+	writeFile(t, one, "read")
+	for i := range 10_000 {
+		name := fmt.Sprintf("20251130T130501.%06dZ-ann-000000.md", i)
+		if err := os.Link(one, filepath.Join(team.InboxDir("bob"), "cur", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if many := calls(); many != few {
+		t.Errorf("%d calls with few read ones, %d with many", few, many)
+	}
+}
+
 // One leader's session at a time.
 func TestHoldLead(t *testing.T) {
 	team := newTeam(t)
