@@ -14,8 +14,8 @@ type binaries struct {
 	nothing string // the Go program that does nothing
 }
 
-// build builds both programs the way users do, with plain go build; teams only
-// when there is none yet.
+// build builds both programs as README says, without cgo; teams only when there
+// is none yet.
 func build(ctx context.Context, dir, teams string) (b binaries, err error) {
 	b.nothing = filepath.Join(dir, "nothing")
 	if teams != "" {
@@ -46,6 +46,7 @@ func build(ctx context.Context, dir, teams string) (b binaries, err error) {
 func goBuild(ctx context.Context, dir, out, pkg string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, pkg)
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
 	}
