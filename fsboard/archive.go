@@ -169,12 +169,12 @@ func (b *Board) Collect(ctx context.Context, age time.Duration, dryRun bool) (Co
 		if err != nil {
 			return c, err
 		}
-		if c.Archived, err = s.collectable(fsx.Now().UnixMilli() - age.Milliseconds()); err != nil {
+		if c.Archived, err = s.collectable(fsx.Now().UnixMilli(), age); err != nil {
 			return c, corrupt(b.Path(), err)
 		}
 	} else {
 		_, err := b.update(ctx, false, func(t *tx) error {
-			ids, err := t.snap.collectable(t.now - age.Milliseconds())
+			ids, err := t.snap.collectable(t.now, age)
 			if err != nil {
 				return corrupt(t.b.Path(), err)
 			}
@@ -189,9 +189,9 @@ func (b *Board) Collect(ctx context.Context, age time.Duration, dryRun bool) (Co
 	return c, err
 }
 
-// collectable lists the terminal tasks that ended before a point and that
-// nothing left depends on.
-func (s *snapshot) collectable(before int64) ([]string, error) {
+// collectable lists the terminal tasks that ended at least age ago and that
+// nothing left depends on. An end that lies ahead counts as now.
+func (s *snapshot) collectable(now int64, age time.Duration) ([]string, error) {
 	old := make([]bool, len(s.lines))
 	var kept []int // tasks that stay and whose dependencies stay with them
 	for i := range s.lines {
@@ -199,7 +199,7 @@ func (s *snapshot) collectable(before int64) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		old[i] = t.Status.Terminal() && max(t.UpdatedAt, t.CompletedAt) <= before
+		old[i] = t.Status.Terminal() && min(max(t.UpdatedAt, t.CompletedAt), now) <= now-age.Milliseconds()
 		if !old[i] {
 			kept = append(kept, i)
 		}

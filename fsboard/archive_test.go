@@ -104,6 +104,30 @@ func TestCollect(t *testing.T) {
 	wantSound(t, b)
 }
 
+// TestReopenBringsDependenciesBack: a task that was archived together with what
+// it depends on is not blocked by the archive for ever.
+func TestReopenBringsDependenciesBack(t *testing.T) {
+	ctx := context.Background()
+	b := openTest(t, Options{})
+	mustAdd(t, b, NewTask{Subject: "1"}, NewTask{Subject: "2", DependsOn: []string{"t_1"}})
+	mustClaim(t, b, "t_1", "ann")
+	mustSubmit(t, b, "t_1", "ann")
+	if _, err := b.Cancel(ctx, "t_2", "", false); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := b.Collect(ctx, 0, false); err != nil || len(c.Archived) != 2 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	rev := b.mustRevision(t)
+	if v, err := b.Reopen(ctx, "t_2"); err != nil || v.State != StateReady || b.mustRevision(t) != rev+1 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if v := wantState(t, b, "t_1", StateCompleted); v.Archived {
+		t.Error("t_1 is still archived")
+	}
+	wantSound(t, b)
+}
+
 // TestCollectFiles: gate logs and rejected files of that age go, locks never.
 func TestCollectFiles(t *testing.T) {
 	ctx := context.Background()

@@ -16,6 +16,15 @@ import (
 
 var long = flag.Bool("long", false, "run the long storms")
 
+// tester is what the helpers need of a test, which may be one of package rapid.
+type tester interface {
+	Helper()
+	Error(...any)
+	Errorf(string, ...any)
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
 // fakeRoster is a roster whose answers a test sets. A name it does not know is
 // a worker of whom nothing is known.
 type fakeRoster struct {
@@ -103,7 +112,7 @@ func openTest(t testing.TB, o Options) *Board {
 }
 
 // again opens the board of b as another process would.
-func again(t testing.TB, b *Board) *Board {
+func again(t tester, b *Board) *Board {
 	t.Helper()
 	n, err := Open(b.o)
 	if err != nil {
@@ -112,7 +121,7 @@ func again(t testing.TB, b *Board) *Board {
 	return n
 }
 
-func mustAdd(t testing.TB, b *Board, tasks ...NewTask) []*TaskView {
+func mustAdd(t tester, b *Board, tasks ...NewTask) []*TaskView {
 	t.Helper()
 	list, err := b.Add(context.Background(), tasks...)
 	if err != nil {
@@ -139,7 +148,7 @@ func submission(id, worker string) SubmitRequest {
 	return SubmitRequest{ID: id, Worker: worker, SpawnID: worker + "-1", Result: "done by " + worker}
 }
 
-func mustClaim(t testing.TB, b *Board, id, worker string) *TaskView {
+func mustClaim(t tester, b *Board, id, worker string) *TaskView {
 	t.Helper()
 	v, err := b.Claim(context.Background(), request(id, worker))
 	if err != nil {
@@ -148,7 +157,7 @@ func mustClaim(t testing.TB, b *Board, id, worker string) *TaskView {
 	return v
 }
 
-func mustSubmit(t testing.TB, b *Board, id, worker string) *SubmitResult {
+func mustSubmit(t tester, b *Board, id, worker string) *SubmitResult {
 	t.Helper()
 	r, err := b.Submit(context.Background(), submission(id, worker))
 	if err != nil {
@@ -157,7 +166,7 @@ func mustSubmit(t testing.TB, b *Board, id, worker string) *SubmitResult {
 	return r
 }
 
-func mustFold(t testing.TB, b *Board) []Event {
+func mustFold(t tester, b *Board) []Event {
 	t.Helper()
 	r, err := b.Fold(context.Background(), true)
 	if err != nil {
@@ -173,7 +182,7 @@ func wantCode(t testing.TB, err error, code errs.Code) {
 	}
 }
 
-func wantState(t testing.TB, b *Board, id string, state State) *TaskView {
+func wantState(t tester, b *Board, id string, state State) *TaskView {
 	t.Helper()
 	v, err := b.Show(id)
 	if err != nil {
@@ -202,7 +211,7 @@ func wantEvents(t testing.TB, events []Event, want string) {
 }
 
 // events returns the whole history.
-func history(t testing.TB, b *Board) []Event {
+func history(t tester, b *Board) []Event {
 	t.Helper()
 	events, torn, err := b.History(HistoryFilter{})
 	if err != nil || torn != 0 {
@@ -216,7 +225,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func readFile(t testing.TB, path string) []byte {
+func readFile(t tester, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {

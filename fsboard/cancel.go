@@ -146,6 +146,14 @@ func (b *Board) Reopen(ctx context.Context, id string) (*TaskView, error) {
 			if !task.Status.Terminal() {
 				return errs.New(errs.Conflict, "%s is %s, only an ended task can be reopened", id, task.Status).WithHint("teams task show %s", id)
 			}
+			// What it depends on may have been archived along with it.
+			for _, d := range task.DependsOn {
+				if _, there := t.snap.find(number(d)); !there {
+					if _, err := t.restore(d); err != nil {
+						return err
+					}
+				}
+			}
 			if task, err = t.edit(id); err != nil {
 				return err
 			}

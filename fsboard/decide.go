@@ -30,6 +30,9 @@ type Decision struct {
 func (b *Board) Decide(ctx context.Context, id string) (Decision, error) {
 	d, need, err := b.settleSubmission(ctx, id, nil)
 	if err != nil || need == nil {
+		if err == nil && d.Waiting == "" {
+			b.report(b.endLeftRunOf(ctx, id)) // of a decider that died behind its decision
+		}
 		return d, err
 	}
 	if g := need.task.Gate; g.Host != "" && g.Host != fsx.Host() {
@@ -58,7 +61,9 @@ func (b *Board) Decide(ctx context.Context, id string) (Decision, error) {
 		return d, err
 	}
 	d, _, err = b.settleSubmission(ctx, id, &verdict{submission: need.marker.Submission, token: need.task.Claim.Token, receipt: receipt})
-	return d, errors.Join(err, fsx.Remove(b.gateRunPath(id)))
+	// What is decided is decided: a run file that stays is found by the next.
+	b.report(fsx.Remove(b.gateRunPath(id)))
+	return d, err
 }
 
 // watchClaim returns a function that reports whether a task is still claimed

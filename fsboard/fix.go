@@ -82,16 +82,24 @@ func (b *Board) endLeftRuns(ctx context.Context) error {
 		if !ok || !ValidID(id) {
 			continue
 		}
-		lock, free, err := fsx.TryAcquire(b.gateLock(id))
-		if err != nil || !free {
-			problems = append(problems, err)
-			continue
-		}
-		var foreign *foreignRun
-		if err := b.endLeftRun(ctx, id); err != nil && !errors.As(err, &foreign) {
-			problems = append(problems, err)
-		}
-		problems = append(problems, lock.Unlock())
+		problems = append(problems, b.endLeftRunOf(ctx, id))
 	}
 	return errors.Join(problems...)
+}
+
+// endLeftRunOf ends what is left of a run of one gate if nobody runs it now.
+func (b *Board) endLeftRunOf(ctx context.Context, id string) error {
+	if _, err := os.Lstat(b.gateRunPath(id)); err != nil || b.o.Gates == nil {
+		return nil
+	}
+	lock, free, err := fsx.TryAcquire(b.gateLock(id))
+	if err != nil || !free {
+		return err
+	}
+	defer lock.Unlock()
+	var foreign *foreignRun
+	if err = b.endLeftRun(ctx, id); errors.As(err, &foreign) {
+		return nil
+	}
+	return err
 }

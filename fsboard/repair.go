@@ -257,6 +257,7 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 	}
 	salvaged, err := b.salvage(left)
 	switch {
+	case errs.CodeOf(err) == errs.Corrupt: // no file of ours: nothing was in it
 	case provesDamage(err):
 		r.Problems = append(r.Problems, fmt.Sprintf("nothing of the broken file can be read: %v", err))
 	case err != nil:

@@ -15,7 +15,7 @@ import (
 // wantSound checks what holds for every board at rest: it parses, the check
 // finds no error, no marker of a leader is left, and history replayed gives the
 // snapshot.
-func wantSound(t testing.TB, b *Board) {
+func wantSound(t tester, b *Board) {
 	t.Helper()
 	b = again(t, b)
 	findings, err := b.Check()
@@ -43,7 +43,7 @@ func wantSound(t testing.TB, b *Board) {
 }
 
 // wantReplay compares the snapshot with the records of its history.
-func wantReplay(t testing.TB, b *Board) {
+func wantReplay(t tester, b *Board) {
 	t.Helper()
 	s, err := b.load()
 	if err != nil {
@@ -105,7 +105,7 @@ func wantReplay(t testing.TB, b *Board) {
 // wantPromises follows the claims through the history: a task is held by one
 // claim at a time, which is granted while the task can be claimed, ends at most
 // once under each, and nothing happens in the name of a claim that is over.
-func wantPromises(t testing.TB, b *Board) {
+func wantPromises(t tester, b *Board) {
 	t.Helper()
 	holder := map[string]string{} // token by task
 	granted := map[string]bool{}  // task and epoch

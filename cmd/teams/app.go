@@ -30,7 +30,7 @@ func (e *Env) guard(f func() error) (err error) {
 }
 
 // dispatch finds the verb and runs it.
-func (e *Env) dispatch(args []string) error {
+func (e *Env) dispatch(args []string) (err error) {
 	cl := splitArgs(args)
 	e.JSON = wantsJSON(cl.head)
 	cl.head = versionFlag(cl.head)
@@ -50,10 +50,16 @@ func (e *Env) dispatch(args []string) error {
 	}
 	e.Verb = inv.path
 	cmd := inv.entry.New()
-	if !inv.entry.Bare || cl.dashes || len(scanGlobals(&e.Globals, inv.args)) > 0 {
-		if err := e.parse(inv.entry, cmd, inv.args, cl); err != nil {
-			return err
-		}
+	plain := e.readPlain(inv.entry, cmd, inv.args, cl)
+	if plain {
+		err = check(inv.entry, cmd)
+	} else {
+		err = e.parse(inv.entry, cmd, inv.args, cl)
+	}
+	if err != nil {
+		return err
+	}
+	if !plain || !inv.entry.Bare {
 		switch {
 		case inv.entry.OwnSignals:
 		case inv.entry.Quick:
@@ -84,6 +90,29 @@ func versionFlag(head []string) []string {
 		i += n
 	}
 	return head
+}
+
+// readPlain reads a command line that is too simple to need a grammar: global
+// flags, and words that the command takes as they are. It answers false for any
+// other, which is then for the grammar to read.
+func (e *Env) readPlain(entry *Entry, cmd Command, args []string, cl commandLine) bool {
+	if cl.dashes {
+		return false
+	}
+	words := scanGlobals(&e.Globals, args)
+	if entry.Bare {
+		return len(words) == 0
+	}
+	reader, ok := cmd.(plainReader)
+	if !ok {
+		return false
+	}
+	for _, word := range words {
+		if isFlag(word) {
+			return false
+		}
+	}
+	return reader.ReadPlain(words)
 }
 
 // enterDir carries out -C.

@@ -36,6 +36,14 @@ type claimCmd struct {
 	Mine    bool      `help:"List the tasks that I hold; exit 0 also when there is none."`
 }
 
+// ReadPlain implements plainReader.
+func (c *claimCmd) ReadPlain(words []string) bool {
+	if len(words) == 1 {
+		c.ID = words[0]
+	}
+	return len(words) <= 1
+}
+
 func (c *claimCmd) Help() string {
 	return "Exit codes: 0 it is mine; 2 nothing is claimable now, or the named task is blocked; 3 nothing is left for me, or no such task; " +
 		"4 somebody else has it, or I hold as many as I may; 5 it is for another role or teammate; 124 the wait timed out."

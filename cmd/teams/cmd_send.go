@@ -46,6 +46,15 @@ type sendCmd struct {
 	sendFlags
 }
 
+// ReadPlain implements plainReader.
+func (c *sendCmd) ReadPlain(words []string) bool {
+	if len(words) != 2 {
+		return false
+	}
+	c.To, c.Body = words[0], &words[1]
+	return true
+}
+
 func (c *sendCmd) Help() string {
 	return "The text comes last; - reads it from stdin and @FILE from a file, which is safer than quoting it for the shell. " +
 		"Sent means written: on success the recipient's mailbox holds the message, or for a report to the leader the sender's outbox. " +
@@ -91,7 +100,12 @@ func (e *Env) send(ctx context.Context, r team.SendRequest, text *string, f *sen
 	if err != nil {
 		return err
 	}
-	if err := t.CheckLife(); err != nil {
+	// A bare name may be about to become a teammate by this: not for a message
+	// that cannot be sent.
+	bare := t.SpawnID == "" && t.Name != "" && t.Name != team.LeaderName
+	if bare {
+		r.From = t.Reader()
+	} else if r.From, err = e.mailReader(t); err != nil {
 		return err
 	}
 	if r.Body, err = e.Bytes(*text); err != nil {
@@ -99,14 +113,13 @@ func (e *Env) send(ctx context.Context, r team.SendRequest, text *string, f *sen
 	}
 	r.Status, r.Task, r.Key, r.Later, r.Hold = f.Status, taskIDArg(f.Task), f.Key, f.Later, f.Hold
 	r.AllowEmpty, r.ExpectsReply, r.Deadline = f.AllowEmpty, f.ExpectsReply, f.Deadline.Std()
-	if r.From = t.Reader(); !r.From.Leader && t.SpawnID == "" {
-		// It may be about to become a teammate; not for a message that cannot be sent.
+	if bare {
 		if err := t.CheckSend(ctx, r); err != nil {
 			return err
 		}
-	}
-	if r.From, err = e.mailReader(t); err != nil {
-		return err
+		if r.From, err = e.mailReader(t); err != nil {
+			return err
+		}
 	}
 	sent, err := t.Send(ctx, r)
 	if err != nil {

@@ -31,6 +31,14 @@ type submitCmd struct {
 	NoWait bool   `help:"Return when the submission is on disk, without waiting for its verdict."`
 }
 
+// ReadPlain implements plainReader.
+func (c *submitCmd) ReadPlain(words []string) bool {
+	if len(words) == 1 {
+		c.ID = words[0]
+	}
+	return len(words) <= 1
+}
+
 func (c *submitCmd) Help() string {
 	return "Exit codes: 0 completed, or accepted as failed, or on disk with --no-wait; 1 the gate failed and the task is still mine; " +
 		"3 no such task; 4 I do not hold it (any more); 124 the gate ran into its limit."

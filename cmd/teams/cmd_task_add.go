@@ -41,6 +41,15 @@ type taskAddCmd struct {
 	Batch string `placeholder:"FILE|-" complete:"file" help:"Add one task a line: JSON with the field names as keys, or a Markdown checklist; all or none. Later lines may name earlier ones by key."`
 }
 
+// ReadPlain implements plainReader.
+func (c *taskAddCmd) ReadPlain(words []string) bool {
+	if len(words) != 1 {
+		return false
+	}
+	c.Subject = words[0]
+	return true
+}
+
 func (c *taskAddCmd) Help() string {
 	return `In a batch each JSON line is an object with subject and, as needed, description, dependsOn, verify, ` +
 		`verifyTimeoutMs, priority, role, assignee, tags, maxAttempts and key. dependsOn may name the key of an earlier line. ` +

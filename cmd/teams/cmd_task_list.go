@@ -28,6 +28,9 @@ type taskListCmd struct {
 	Archived bool     `help:"The archived tasks instead."`
 }
 
+// ReadPlain implements plainReader.
+func (c *taskListCmd) ReadPlain(words []string) bool { return len(words) == 0 }
+
 func (c *taskListCmd) Run(_ context.Context, e *Env) error {
 	t, b, err := e.open()
 	if err != nil {

@@ -25,7 +25,7 @@ var tickEntry = Entry{
 // passFlags are the flags that tick and harness share.
 type passFlags struct {
 	Gates       int `placeholder:"N" help:"Gates that run beside each other (the number of cores)."`
-	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told (3)."`
+	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told."`
 }
 
 func (f *passFlags) Check() error {
@@ -49,6 +49,15 @@ func (f *passFlags) open(e *Env) (*team.Team, *fsboard.Board, team.TickOptions, 
 }
 
 type tickCmd struct{ passFlags }
+
+// ReadPlain implements plainReader.
+func (c *tickCmd) ReadPlain(words []string) bool {
+	if len(words) > 0 {
+		return false
+	}
+	c.GateRetries = 3 // the default in its tag
+	return true
+}
 
 func (c *tickCmd) Help() string {
 	return "For cron and scripts. Ticks may overlap, each skips what another holds; one that is killed is completed by the next. " +

@@ -85,15 +85,20 @@ func (e *Env) parse(entry *Entry, cmd Command, args []string, cl commandLine) er
 	if takes && cl.dashes {
 		taker.SetCommand(cl.tail)
 	}
-	if c, ok := cmd.(checker); ok {
-		if err := c.Check(); err != nil {
-			if errs.CodeOf(err) != errs.Failure {
-				return err
-			}
-			return usageError(entry, err.Error())
-		}
+	return check(entry, cmd)
+}
+
+// check runs the command's own checks of its fields.
+func check(entry *Entry, cmd Command) error {
+	c, ok := cmd.(checker)
+	if !ok {
+		return nil
 	}
-	return nil
+	err := c.Check()
+	if err != nil && errs.CodeOf(err) == errs.Failure {
+		return usageError(entry, err.Error())
+	}
+	return err
 }
 
 // checkGlobals refuses a global flag that was given the empty text: a script

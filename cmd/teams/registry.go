@@ -28,6 +28,15 @@ type commandTaker interface {
 	SetCommand(argv []string)
 }
 
+// plainReader is a Command whose usual command lines have no flags, but for
+// global ones. Building a grammar takes longer than most commands do, so these
+// are read without one.
+type plainReader interface {
+	// ReadPlain takes the arguments, sets all fields as the grammar would, and
+	// answers true; or sets nothing and answers false.
+	ReadPlain(words []string) bool
+}
+
 // checker is a Command whose fields have to agree with each other.
 type checker interface {
 	Check() error
@@ -73,7 +82,7 @@ type Entry struct {
 	// before it waits or starts a program.
 	Quick bool
 	// Bare: the command has no flags and no arguments. It is run without a
-	// grammar and without signal handling when nothing but switches is given.
+	// grammar and without signal handling when nothing but global flags is given.
 	Bare bool
 }
 

@@ -16,6 +16,7 @@ type board struct {
 	project string // where commands run
 	base    []string
 	path    string // the board's directory
+	team    string // the team's
 	tasks   int
 	last    int // the number of the task that was used last
 }
@@ -37,11 +38,19 @@ func newBoard(bin, dir string, tasks int, gate string) (*board, error) {
 	if _, _, err := b.leader("task", "add", "--batch", batch, "-q").run(); err != nil {
 		return nil, err
 	}
-	_, out, err := b.leader("where", "-q").run()
+	_, out, err := b.leader("where", "--json").run()
 	if err != nil {
 		return nil, err
 	}
-	b.path = string(bytes.TrimSpace(out))
+	var where struct {
+		Data struct {
+			Paths struct{ Board, Team string }
+		}
+	}
+	if err := json.Unmarshal(out, &where); err != nil {
+		return nil, fmt.Errorf("where: %w", err)
+	}
+	b.path, b.team = where.Data.Paths.Board, where.Data.Paths.Team
 	return b, nil
 }
 
@@ -113,16 +122,26 @@ func (b *board) nextID() string {
 	return "t_" + strconv.Itoa(b.last+1)
 }
 
+// hold takes a lock file of teams for this process.
+func hold(path string) (*os.File, error) {
+	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return lock, nil
+}
+
 // whileLocked runs f while this process holds the board's lock, so that nobody
 // can fold.
 func (b *board) whileLocked(f func() error) error {
-	lock, err := os.OpenFile(filepath.Join(b.path, "board.lock"), os.O_RDWR, 0)
+	lock, err := hold(filepath.Join(b.path, "board.lock"))
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return err
-	}
 	return f()
 }

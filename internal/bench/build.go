@@ -11,6 +11,7 @@ import (
 // binaries are the programs that were built.
 type binaries struct {
 	teams   string
+	withCgo string // teams by plain go build; "" when it was not built here
 	nothing string // the Go program that does nothing
 }
 
@@ -23,8 +24,12 @@ func build(ctx context.Context, dir, teams string) (b binaries, err error) {
 			return b, err
 		}
 	} else {
-		b.teams = filepath.Join(dir, "teams")
-		if err := goBuild(ctx, ".", b.teams, "github.com/seed6990a682/teams/cmd/teams"); err != nil {
+		const pkg = "github.com/seed6990a682/teams/cmd/teams"
+		b.teams, b.withCgo = filepath.Join(dir, "teams"), filepath.Join(dir, "teams-cgo")
+		if err := goBuild(ctx, ".", b.teams, pkg, "CGO_ENABLED=0"); err != nil {
+			return b, err
+		}
+		if err := goBuild(ctx, ".", b.withCgo, pkg); err != nil {
 			return b, err
 		}
 	}
@@ -40,13 +45,13 @@ func build(ctx context.Context, dir, teams string) (b binaries, err error) {
 			return b, err
 		}
 	}
-	return b, goBuild(ctx, src, b.nothing, ".")
+	return b, goBuild(ctx, src, b.nothing, ".", "CGO_ENABLED=0")
 }
 
-func goBuild(ctx context.Context, dir, out, pkg string) error {
+func goBuild(ctx context.Context, dir, out, pkg string, env ...string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, pkg)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), env...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
 	}

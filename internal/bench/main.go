@@ -6,7 +6,7 @@
 //	go run ./internal/bench -quick     a look, in less than 20 s
 //	go run ./internal/bench -n 50 -o bench.json
 //
-// It builds both programs with plain go build, and makes boards of 10, 1,000
+// It builds both programs as README says, and makes boards of 10, 1,000
 // and 10,000 tasks with the built teams in a temporary directory, which it
 // removes. The rows of one round run one after the other (A B C A B C …), so
 // that a busy moment of the machine falls on all of them. What a row needs

@@ -57,12 +57,16 @@ func startRows(bin binaries) []row {
 	plain := func(argv ...string) func() command {
 		return func() command { return command{argv: argv, env: []string{}} }
 	}
-	return []row{
+	rows := []row{
 		{name: rowNothing, cmd: plain(bin.nothing)},
 		{name: rowVersion, cmd: plain(bin.teams, "version")},
 		{name: rowHelp, cmd: plain(bin.teams, "--help")},
 		{name: "claim --help", cmd: plain(bin.teams, "claim", "--help")},
 	}
+	if bin.withCgo != "" {
+		rows = append(rows, row{name: "version, by plain go build", cmd: plain(bin.withCgo, "version")})
+	}
+	return rows
 }
 
 // boardRows are the rows of one size of board. Each run leaves the board as it
@@ -91,7 +95,24 @@ func boardRows(bin, dir string, size int, all bool) ([]row, error) {
 		},
 	}
 	if all {
+		var harness *os.File
 		rows = append(rows,
+			row{
+				// A harness folds, so the claim need not. Its lock is all of it
+				// that a claim sees.
+				name: "claim, a harness runs",
+				before: func() (err error) {
+					harness, err = hold(filepath.Join(b.team, "harness.lock"))
+					return err
+				},
+				cmd: func() command { return w.command("claim", "-q") },
+				after: func(out []byte) error {
+					if err := harness.Close(); err != nil {
+						return err
+					}
+					return w.do("release", string(bytes.TrimSpace(out)))
+				},
+			},
 			row{
 				name:   rowSubmit,
 				before: func() error { id = b.nextID(); return w.do("claim", id) },

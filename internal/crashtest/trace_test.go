@@ -9,18 +9,18 @@ import (
 )
 
 // recorded is a claim as strace shows it, with the calls of two threads mixed.
-const recorded = `100 openat(AT_FDCWD</work>, "/r/b/claims/.t_1.json.0123456789abcdef", O_WRONLY|O_CREAT|O_EXCL|O_CLOEXEC, 0600) = 7</r/b/claims/.t_1.json.0123456789abcdef>
+const recorded = `100 openat(AT_FDCWD</srv>, "/r/b/claims/.t_1.json.0123456789abcdef", O_WRONLY|O_CREAT|O_EXCL|O_CLOEXEC, 0600) = 7</r/b/claims/.t_1.json.0123456789abcdef>
 100 write(7</r/b/claims/.t_1.json.0123456789abcdef>, "{\"a\":\"\\n\342\234\223\"}\n", 14) = 14
 101 --- SIGURG {si_signo=SIGURG, si_code=SI_TKILL, si_pid=100, si_uid=0} ---
 100 fsync(7</r/b/claims/.t_1.json.0123456789abcdef> <unfinished ...>
-101 openat(AT_FDCWD</work>, "b", O_RDONLY|O_CLOEXEC) = -1 ENOENT (No such file or directory)
+101 openat(AT_FDCWD</srv>, "b", O_RDONLY|O_CLOEXEC) = -1 ENOENT (No such file or directory)
 100 <... fsync resumed>) = 0
-100 linkat(AT_FDCWD</work>, "/r/b/claims/.t_1.json.0123456789abcdef", AT_FDCWD</work>, "/r/b/claims/t_1.json", 0) = 0
-100 unlinkat(AT_FDCWD</work>, "/r/b/claims/.t_1.json.0123456789abcdef", 0) = -1 EIO (Input/output error) (INJECTED)
-100 openat(AT_FDCWD</work>, "/r/b/claims", O_RDONLY|O_CLOEXEC|O_DIRECTORY) = 8</r/b/claims>
+100 linkat(AT_FDCWD</srv>, "/r/b/claims/.t_1.json.0123456789abcdef", AT_FDCWD</srv>, "/r/b/claims/t_1.json", 0) = 0
+100 unlinkat(AT_FDCWD</srv>, "/r/b/claims/.t_1.json.0123456789abcdef", 0) = -1 EIO (Input/output error) (INJECTED)
+100 openat(AT_FDCWD</srv>, "/r/b/claims", O_RDONLY|O_CLOEXEC|O_DIRECTORY) = 8</r/b/claims>
 100 fsync(8</r/b/claims>) = 0
 100 write(1</out/stdout1>, "t_1\n", 4) = 4
-101 renameat(AT_FDCWD</work>, "/r/x", AT_FDCWD</work>, "/r/y") = ?
+101 renameat(AT_FDCWD</srv>, "/r/x", AT_FDCWD</srv>, "/r/y") = ?
 101 +++ killed by SIGKILL +++
 `
 
@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 	want := []string{
 		"100 open /r/b/claims/.t_1.json.0123456789abcdef 7  ok=true injected=false",
 		"100 write /r/b/claims/.t_1.json.0123456789abcdef 14  ok=true injected=false",
-		"101 open /work/b -1 ENOENT ok=false injected=false",
+		"101 open /srv/b -1 ENOENT ok=false injected=false",
 		"100 fsync /r/b/claims/.t_1.json.0123456789abcdef 0  ok=true injected=false",
 		"100 link /r/b/claims/t_1.json 0  ok=true injected=false",
 		"100 unlink /r/b/claims/.t_1.json.0123456789abcdef -1 EIO ok=false injected=true",

@@ -132,9 +132,6 @@ type reply struct {
 
 func (r *result) killed() bool { return r.code == 137 }
 
-// says is everything that the process told people.
-func (r *result) says() string { return r.reply.Error.Message + "\n" + r.stderr }
-
 // limit is when a process counts as hanging.
 const limit = time.Minute
 

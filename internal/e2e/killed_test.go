@@ -44,7 +44,7 @@ func TestDeciderKilled(t *testing.T) {
 
 	s := newSite(t)
 	for _, decider := range []string{"submit", "tick", "verify", "harness"} {
-		id := s.add("gate, decided by "+decider, "--verify", s.aloneGate("setsid sleep 60 & sleep 0.6"))
+		id := s.add("gate, decided by "+decider, "--verify", s.aloneGate("setsid sleep 60 & "+s.until("go-"+decider)))
 		s.ok("claim", id, "--as", "ann")
 		begun := s.runs()
 		var p *proc
@@ -65,6 +65,7 @@ func TestDeciderKilled(t *testing.T) {
 		if len(s.gates()) == 0 {
 			t.Errorf("%s: the gate was gone before the next decider came", decider)
 		}
+		s.goOn("go-" + decider)
 		switch decider {
 		case "verify":
 			s.ok("submit", id, "--as", "ann")
@@ -303,7 +304,7 @@ func TestResubmission(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	// The first run passes, after a while; the later ones fail.
-	gate := s.aloneGate(fmt.Sprintf(`test $(wc -l <%s/runs) -gt 1 && exit 7; sleep 4; exit 0`, s.base))
+	gate := s.aloneGate(fmt.Sprintf(`test $(wc -l <%s/runs) -gt 1 && exit 7; %s; exit 0`, s.base, s.until("first")))
 	id := s.add("task", "--verify", gate)
 	s.ok("claim", id, "--as", "ann")
 	first := s.as("ann").start("submit", id, "--result", "first")
@@ -311,7 +312,10 @@ func TestResubmission(t *testing.T) {
 	s.ok("task", "cancel", id)
 	s.ok("task", "reopen", id)
 	s.ok("claim", id, "--as", "bob")
-	second := s.as("bob").run("submit", id, "--result", "second")
+	again := s.as("bob").start("submit", id, "--result", "second")
+	eventually(t, "the second submission waits", func() bool { return exists(s.board("submissions", id+".json")) })
+	s.goOn("first") // the first gate passes now, unless it was ended already
+	second := again.wait()
 	if second.code != 1 || !strings.Contains(second.err, "exit code 7") {
 		t.Errorf("the second: %s", second)
 	}
@@ -326,11 +330,12 @@ func TestResubmission(t *testing.T) {
 	}
 
 	// The submitter is killed, its gate goes on, and it submits once more.
-	id = s.add("task", "--verify", s.aloneGate("sleep 1"))
+	id = s.add("task", "--verify", s.aloneGate(s.until("killed")))
 	s.ok("claim", id, "--as", "cid")
 	p := s.as("cid").start("submit", id, "--result", "killed")
 	eventually(t, "the gate runs", func() bool { return s.runs() == 3 })
 	p.kill()
+	s.goOn("killed")
 	s.ok("submit", id, "--as", "cid", "--result", "again")
 	if got := s.show(id); got.State != "completed" || got.Result != "killed" || s.runs() != 4 {
 		t.Errorf("%d runs, %+v", s.runs(), got)

@@ -123,3 +123,54 @@ func TestMailText(t *testing.T) {
 		}
 	}
 }
+
+// TestMailViewsAgree compares, after each verb, the listing in text, the one in
+// JSON, and the files.
+func TestMailViewsAgree(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.ok("join", "bob", "-q")
+	bob := s.as("bob")
+	agree := func(what string, want ...string) {
+		t.Helper()
+		var inJSON []string
+		for _, m := range bob.mail("inbox").Messages {
+			inJSON = append(inJSON, m.ID)
+		}
+		text := strings.Fields(bob.exits(0, "inbox", "-q").out)
+		all := bob.mail("inbox", "--all")
+		if strings.Join(inJSON, " ") != strings.Join(want, " ") || strings.Join(text, " ") != strings.Join(want, " ") || files(t, s.team("bob", "inbox", "new")) != len(want) {
+			t.Errorf("%s: text %q, JSON %q, want %q", what, text, inJSON, want)
+		}
+		if all.Unread != len(want) || all.Total != len(want)+files(t, s.team("bob", "inbox", "cur")) {
+			t.Errorf("%s: of all: %d, unread %d", what, all.Total, all.Unread)
+		}
+	}
+	agree("nothing")
+	one, two, three := s.send("bob", "one"), s.send("bob", "two"), s.send("bob", "three")
+	agree("sent", one, two, three)
+	bob.ok("read", two)
+	agree("read", one, three)
+	bob.ok("read", three, "--peek")
+	agree("peek", one, three)
+	bob.ok("recv", "--max", "1")
+	agree("recv --max 1", three)
+	bob.ok("unread", one)
+	agree("unread", one, three)
+	bob.ok("reply", one, "yes")
+	agree("reply", one, three)
+	bob.ok("recv")
+	agree("recv")
+	bob.ok("unread", two)
+	// A file with nothing but a body, put there by hand, is a message too.
+	write(t, s.team("bob", "inbox", "new", "note.md"), "by hand\nwithout a header")
+	agree("by hand", two, "note")
+	got := bob.recv()
+	wantLines(t, "by hand", got, "leader two", "unknown by hand")
+	if len(got) == 2 && got[1].Body != "by hand\nwithout a header" {
+		t.Errorf("%+v", got[1])
+	}
+	agree("received")
+	// Answered it cannot be, since nobody knows whom.
+	bob.fails(4, "conflict", "reply", "note", "thanks")
+}

@@ -87,6 +87,18 @@ func (s *site) endAll() []found {
 	return left
 }
 
+// until is shell that waits for a file, which goOn makes: what must still run
+// at some point of a test is not given a time.
+func (s *site) until(name string) string {
+	return "while ! test -e " + filepath.Join(s.base, name) + "; do sleep 0.05; done"
+}
+
+// goOn lets everything go on that waits by until.
+func (s *site) goOn(name string) {
+	s.t.Helper()
+	write(s.t, filepath.Join(s.base, name), "")
+}
+
 // peakMemory is the largest resident size of a process so far, in bytes, as
 // Linux tells it; 0 when it is not known.
 func peakMemory(pid int) int64 {

@@ -143,11 +143,10 @@ func TestTicksOverlap(t *testing.T) {
 	s := newSite(t)
 	var ids []string
 	for range 4 {
-		id := s.gateTask(fmt.Sprintf(`echo "$TEAMS_TASK" >>%s/ran; sleep 0.8`, s.base))
+		id := s.gateTask(fmt.Sprintf(`echo "$TEAMS_TASK" >>%s/ran; %s`, s.base, s.until("go")))
 		s.ok("submit", id, "--as", "ann", "--no-wait")
 		ids = append(ids, id)
 	}
-	begin := time.Now()
 	first := s.start("tick", "--gates", "4")
 	eventually(t, "the gates run", func() bool {
 		return exists(filepath.Join(s.base, "ran")) && strings.Count(read(t, filepath.Join(s.base, "ran")), "\n") == 4
@@ -163,11 +162,9 @@ func TestTicksOverlap(t *testing.T) {
 	if first.ended(0) {
 		t.Error("the first tick ended before its gates")
 	}
+	s.goOn("go")
 	if r := first.wait(); r.code != 0 || strings.Count(r.out, "completed") != 4 {
 		t.Errorf("first tick: %s", r)
-	}
-	if took := time.Since(begin); took > 8*time.Second {
-		t.Errorf("the gates ran one after the other: %v", took)
 	}
 	for _, id := range ids {
 		if got := s.show(id); got.State != "completed" || got.GateRuns != 1 {
@@ -238,11 +235,13 @@ func TestTick(t *testing.T) {
 	}
 	s.ok("join", "mortal", "-q", "--pid", fmt.Sprint(holder.Process.Pid))
 	s.life("mortal", s.spawn("mortal")).ok("claim", id)
-	leased := s.add("leased")
-	s.ok("claim", leased, "--as", "bob", "--lease", "600ms")
+	long := s.add("a long lease")
+	s.ok("claim", long, "--as", "cid", "--lease", "1h")
 	if r := s.exits(0, "tick"); strings.Contains(r.out, "released") {
 		t.Errorf("released too early: %s", r)
 	}
+	leased := s.add("leased")
+	s.ok("claim", leased, "--as", "bob", "--lease", "600ms")
 	_ = holder.Process.Kill()
 	_ = holder.Wait()
 	time.Sleep(600 * time.Millisecond)
@@ -283,7 +282,7 @@ func TestBusy(t *testing.T) {
 	}
 	begin := time.Now()
 	e := s.fails(75, "busy", "task", "add", "x", "--lock-timeout", "300ms")
-	if took := time.Since(begin); took < 250*time.Millisecond || took > 10*time.Second {
+	if took := time.Since(begin); took < 250*time.Millisecond || took > 30*time.Second {
 		t.Errorf("it waited %v", took)
 	}
 	if !strings.Contains(e.Error.Message, "board.lock") || !strings.Contains(e.Error.Message, "held by") && !strings.Contains(e.Error.Message, "holds") {

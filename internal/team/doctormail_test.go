@@ -80,13 +80,14 @@ func TestDoctorMail(t *testing.T) {
 // nothing that is unread or may still matter. A dry run takes nothing.
 func TestCollectMail(t *testing.T) {
 	team := newTeam(t)
-	ann, bob := team.bare(t, "ann"), team.bare(t, "bob")
+	ann := team.bare(t, "ann")
+	team.bare(t, "bob")
 	const month = 30 * 24 * time.Hour
 	// Some of everything: read, unread, rejected, keys of this life and of one
 	// that is over, requests.
 	team.sendWith(t, SendRequest{From: ann, To: []string{"bob"}, Body: []byte("of the first life"), Key: "first"})
 	team.send(t, ann, "bob", "undelivered")
-	bob = team.takeOver(t, "bob")
+	bob := team.takeOver(t, "bob")
 	team.sendWith(t, SendRequest{From: ann, To: []string{"bob"}, Body: []byte("read"), Key: "second"})
 	team.recv(t, bob)
 	kept := team.sendWith(t, SendRequest{From: ann, To: []string{"bob"}, Body: []byte("unread"), Key: "third"})
