@@ -98,6 +98,12 @@ func (p *play) checks() ([]Check, error) {
 		found = f.Severity + " " + f.Code + " " + f.Path + ": " + f.Message
 	}
 	check(found == "", found, "teams doctor finds nothing wrong")
+	replied, reported, err := p.talked()
+	if err != nil {
+		return nil, err
+	}
+	check(replied, "dora has no reply of eve", "eve replied to dora")
+	check(reported, "the leader has no report of dora", "dora reported to the leader")
 	return out, nil
 }
 

@@ -97,7 +97,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 
 // story is what is done, in its order.
 func (p *play) story() error {
-	acts := []func() error{p.plan, p.loss, p.work, p.lookAround, p.verify}
+	acts := []func() error{p.plan, p.loss, p.work, p.talk, p.lookAround, p.verify}
 	for _, act := range acts {
 		if err := act(); err != nil {
 			return err
