@@ -48,6 +48,11 @@ func allRows(bin binaries, dir string, large int) (rows []row, undo func(), err 
 		return nil, undo, err
 	}
 	rows = append(rows, gate, send)
+	mail, err := mailRows(bin.teams, filepath.Join(dir, "mailboxes"))
+	if err != nil {
+		return nil, undo, err
+	}
+	rows = append(rows, mail...)
 	peers, undo, err := peerRows(filepath.Join(dir, "peers"))
 	return append(rows, peers...), undo, err
 }

@@ -33,6 +33,7 @@ func (r *report) judge() {
 	grows(rowClaimNext, 3)
 	grows(rowList, 4)
 	grows(rowTick, flat)
+	r.ratio(rowRecvMany+", to none", rowRecvMany, 0, rowRecv, 0, flat)
 	r.ratio("claim to task start of taskwarrior", rowClaim, low, rowTaskStart, low, 1)
 	r.ratio("task add to that of taskwarrior", rowAdd, low, rowTaskAdd, low, 1)
 	r.crowdTargets()

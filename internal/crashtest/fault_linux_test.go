@@ -106,7 +106,8 @@ func (f *failer) run(t *testing.T) {
 
 // opened lists the files of the session that an undisturbed run opens.
 func (f *failer) opened(t *testing.T) []string {
-	w := f.w.clone(filepath.Join(t.TempDir(), "root"))
+	w := f.w.clone(f.w.b.scratch())
+	defer w.remove()
 	_, calls := w.trace(f.sc, tracing{})
 	var out []string
 	for i := range calls {
@@ -122,7 +123,7 @@ func (f *failer) opened(t *testing.T) []string {
 // each lets the command fail at each occurrence of a call, or of those on a path.
 func (f *failer) each(t *testing.T, fault fault, path string) {
 	tail := 1
-	if f.sc.threads && path == "" {
+	if f.sc.threads && path == "" && *long {
 		tail = 3
 	}
 	for n, through := 1, 0; through < tail && !t.Failed(); n++ {
@@ -141,7 +142,7 @@ func (f *failer) each(t *testing.T, fault fault, path string) {
 // once lets the nth occurrence fail. hit says whether there was one, ours
 // whether it was about the session.
 func (f *failer) once(t *testing.T, fault fault, path string, n int) (hit, ours bool) {
-	w := f.w.clone(filepath.Join(f.w.b.dir, fmt.Sprintf("fault-%d", clones.Add(1))))
+	w := f.w.clone(f.w.b.scratch())
 	w.t = t
 	defer w.remove()
 	disk, err := NewDisk(w.root)
@@ -206,7 +207,7 @@ func (f *failer) once(t *testing.T, fault fault, path string, n int) (hit, ours 
 // durable checks what a command told of against the worst power cut.
 func (f *failer) durable(t *testing.T, d *Disk, at int) {
 	w := *f.w
-	w.t, w.root = t, filepath.Join(w.b.dir, fmt.Sprintf("least-%d", clones.Add(1)))
+	w.t, w.root = t, w.b.scratch()
 	defer w.remove()
 	if err := d.Least(at).WriteTo(w.root); err != nil {
 		t.Fatal(err)

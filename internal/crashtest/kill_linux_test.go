@@ -3,7 +3,6 @@ package crashtest
 import (
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,9 +61,6 @@ type killer struct {
 	reached map[int]bool     // numbers of changes after which a kill came
 }
 
-// clones numbers the copies of templates.
-var clones atomic.Int64
-
 func (k *killer) run(t *testing.T) {
 	var err error
 	if k.before == nil {
@@ -83,7 +79,7 @@ func (k *killer) run(t *testing.T) {
 			k.each(t, target{call: name})
 		}
 	}
-	if k.sc.threads {
+	if k.sc.threads && *long {
 		for _, p := range targets {
 			k.each(t, p)
 		}
@@ -96,12 +92,13 @@ type target struct{ call, path string }
 // undisturbed runs the command under strace without killing it. It returns the
 // calls that it made, and those that change a path.
 func (k *killer) undisturbed(t *testing.T) (names []string, targets []target) {
-	w := k.w.clone(filepath.Join(t.TempDir(), "root"))
+	w := k.w.clone(k.w.b.scratch())
 	r, calls := w.trace(k.sc, tracing{})
 	if r.code != k.sc.code || !k.sc.told(&r) {
 		t.Fatalf("exit %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	k.check(t, w, r, "undisturbed", -1)
+	w.remove()
 	k.changes, k.at, k.lead = 0, map[target][]int{}, map[string]int{}
 	begun := false
 	for i := range calls {
@@ -131,7 +128,7 @@ func (k *killer) undisturbed(t *testing.T) (names []string, targets []target) {
 // each kills the command at each occurrence of a call, until it comes through.
 func (k *killer) each(t *testing.T, p target) {
 	tail := 1 // how many undisturbed runs show that there is no further one
-	if p.path == "" && (k.sc.threads || k.w.bin == k.w.b.plain) {
+	if p.path == "" && *long && (k.sc.threads || k.w.bin == k.w.b.plain) {
 		tail = 3
 	}
 	first := 1
@@ -151,7 +148,7 @@ func (k *killer) each(t *testing.T, p target) {
 // once kills the command at the nth occurrence and checks what is left. It says
 // whether there was one.
 func (k *killer) once(t *testing.T, p target, n int) bool {
-	w := k.w.clone(filepath.Join(k.w.b.dir, fmt.Sprintf("kill-%d", clones.Add(1))))
+	w := k.w.clone(k.w.b.scratch())
 	w.t = t
 	defer w.remove()
 	o := tracing{inject: fmt.Sprintf("%s:signal=KILL:when=%d", p.call, n)}

@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -31,10 +33,12 @@ type toolbox struct {
 	once   sync.Once
 	skip   string // why strace cannot be used
 	strace string
-	dir    string // a temporary directory
+	dir    string // a temporary directory, for programs
+	state  string // another one, for state
 	teams  string // the command
 	plain  string // the command as it is released, for -long
 	err    error
+	number atomic.Int64
 }
 
 // need skips a test that cannot trace, and says why even without -v: nobody
@@ -57,14 +61,27 @@ func (b *toolbox) prepare() {
 		fmt.Fprintln(os.Stderr, "crashtest: skipped:", b.skip)
 		return
 	}
-	if b.dir, b.err = os.MkdirTemp("", "crashtest"); b.err == nil {
-		b.err = b.build()
+	if b.dir, b.err = os.MkdirTemp("", "crashtest"); b.err != nil {
+		return
 	}
+	// State lies in memory where that can be had. What a power cut leaves is
+	// worked out, not waited for, so nothing is lost but the time of each fsync.
+	if b.state, b.err = os.MkdirTemp("/dev/shm", "crashtest"); b.err != nil {
+		b.state, b.err = b.dir, nil
+	}
+	b.err = b.build()
+}
+
+// scratch returns the path of a directory that is not there yet.
+func (b *toolbox) scratch() string {
+	return filepath.Join(b.state, strconv.FormatInt(b.number.Add(1), 10))
 }
 
 func (b *toolbox) clean() {
-	if b.dir != "" {
-		os.RemoveAll(b.dir)
+	for _, dir := range []string{b.dir, b.state} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
 	}
 }
 

@@ -219,7 +219,7 @@ func (p *powerCut) cut(t *testing.T) {
 		limit := 0
 		switch {
 		case *long:
-			limit = 300
+			limit = 60
 		case slices.Contains(p.told, at): // the moment in which a command has told
 			limit = 30
 		}
@@ -241,7 +241,7 @@ func (p *powerCut) cut(t *testing.T) {
 // check checks one state in which the first told steps had told their outcome.
 func (p *powerCut) check(t *testing.T, c Cut, told int) {
 	w := *p.w
-	w.t, w.root = t, filepath.Join(w.b.dir, fmt.Sprintf("cut-%d", clones.Add(1)))
+	w.t, w.root = t, w.b.scratch()
 	defer w.remove()
 	if err := c.Tree.WriteTo(w.root); err != nil {
 		t.Fatal(err)

@@ -31,14 +31,15 @@ type world struct {
 
 // newWorld returns a world without any state.
 func newWorld(t *testing.T) *world {
-	dir := t.TempDir()
-	w := &world{t: t, b: need(t), root: filepath.Join(dir, "root"), project: filepath.Join(dir, "project"), spawns: map[string]string{}}
-	w.bin = w.b.teams
-	for _, d := range []string{w.root, w.project, filepath.Join(dir, "home")} {
+	b := need(t)
+	dir := b.scratch()
+	w := &world{t: t, b: b, bin: b.teams, root: filepath.Join(dir, "root"), project: filepath.Join(dir, "project"), spawns: map[string]string{}}
+	for _, d := range []string{dir, w.root, w.project, filepath.Join(dir, "home")} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	return w
 }
 
@@ -150,7 +151,7 @@ func (w *world) exec(name, bin string, args ...string) result {
 	cmd.Stderr = &stderr
 	// A file, not a pipe: strace shows its path, and what was written before a
 	// kill is there for sure.
-	out, err := os.CreateTemp(w.b.dir, stdoutName)
+	out, err := os.CreateTemp(w.b.state, stdoutName)
 	if err != nil {
 		w.t.Fatal(err)
 	}
