@@ -86,7 +86,7 @@ func TestReceiverKilledAtRandom(t *testing.T) {
 	bob := s.as("bob")
 	total := 400
 	if *long {
-		total = 30_000
+		total = 5000
 	}
 	s.sendMany("ann", "bob", total)
 	printed := map[string]int{}
