@@ -255,6 +255,10 @@ func alreadyClaimed(id, holder string) *Error {
 // revision, looks again, and folds if it can.
 func (c *claimer) take(id string, epoch, rev int64) (*TaskView, error) {
 	b, r := c.b, c.r
+	// A marker is on disk before it meets another one; a look costs less.
+	if _, err := os.Lstat(b.claimPath(id)); err == nil {
+		return nil, b.lostLink(id, epoch)
+	}
 	m := &Marker{
 		TaskID: id, Worker: r.Worker, SpawnID: r.SpawnID, Token: fsx.RandomID(), Epoch: &epoch,
 		Timestamp: fsx.Now().UnixMilli(), PID: os.Getpid(), Host: fsx.Host(),

@@ -268,7 +268,7 @@ func TestCrashes(t *testing.T) {
 				}
 				c.build(t, b)
 			})
-			for n := int64(1); ; n++ {
+			for n := int64(1); ; n += stride {
 				b, _ := boards.next(t, Options{Gates: passing(), HarnessLive: func() bool { return isLive }})
 				var calls atomic.Int64
 				var last atomic.Value
@@ -357,7 +357,7 @@ func TestFaults(t *testing.T) {
 					}
 					c.build(t, b)
 				})
-				for n := int64(1); ; n++ {
+				for n := int64(1); ; n += stride {
 					b, _ := boards.next(t, Options{Gates: passing()})
 					var calls atomic.Int64
 					var last string

@@ -322,7 +322,7 @@ func hasEvent(events []Event, id string, is func(*Event) bool) bool {
 func everyStep(t *testing.T, total *int, scene func(t testing.TB, n int) (step string)) {
 	t.Helper()
 	steps := 0
-	for n := 1; ; n++ {
+	for n := 1; ; n += stride {
 		step := scene(t, n)
 		if t.Failed() {
 			t.Fatalf("at step %d, %s", n, step)

@@ -56,6 +56,9 @@ func (c *claimer) first(list readyList, v *View, snapOf func(id string) (*snapsh
 			if !ok || (hint.assignee == c.r.Worker) != own || !hint.mayTake(c.r, v.now) {
 				continue
 			}
+			if v.isAhead(hint.id, hint.epoch) {
+				continue
+			}
 			if err := v.see(snapOf(hint.id)); err != nil {
 				return nil, err
 			}
@@ -81,6 +84,20 @@ func (c *claimer) first(list readyList, v *View, snapOf func(id string) (*snapsh
 		return nil, errOrphan
 	}
 	return nil, nil
+}
+
+// isAhead reports whether somebody is known to have been first on a task that
+// is pending in an epoch: it needs no closer look then.
+func (v *View) isAhead(id string, epoch int64) bool {
+	m := v.claims[id]
+	if m == nil || m.Epoch == nil || *m.Epoch != epoch {
+		return false
+	}
+	switch v.b.o.Roster.Lookup(m.Worker, m.SpawnID).Life {
+	case LifeAlive, LifeUnknown:
+		return true
+	}
+	return false
 }
 
 // mayTake reports whether the request may take a candidate now.

@@ -92,9 +92,10 @@ func (b *Board) View() (*View, error) {
 // viewOf is a look at one task: Task of that id is all that the view is good
 // for, and the revision.
 func (b *Board) viewOf(id string) (*View, error) {
-	v, err := b.viewMarkers()
-	if err != nil {
-		return nil, err
+	v := &View{b: b, now: fsx.Now().UnixMilli(), boot: bootNow(), submissions: map[string]*Marker{}, claims: map[string]*Marker{}}
+	if ValidID(id) {
+		v.readMarker(v.submissions, "submissions", id)
+		v.readMarker(v.claims, "claims", id)
 	}
 	return v, v.see(b.glimpse(id))
 }
@@ -130,17 +131,22 @@ func (v *View) readMarkers(dir string) (map[string]*Marker, error) {
 	}
 	out := make(map[string]*Marker, len(ids))
 	for _, id := range ids {
-		m, err := readMarker(v.b.path(dir, id+".json"), id)
-		var p *markerProblem
-		switch {
-		case err == nil && m.Worker != Leader:
-			out[id] = m
-		case err == nil, errors.Is(err, errVanished), errors.As(err, &p):
-		default:
-			v.problems = append(v.problems, err)
-		}
+		v.readMarker(out, dir, id)
 	}
 	return out, nil
+}
+
+// readMarker adds the marker of one task, if there is one that can be used.
+func (v *View) readMarker(to map[string]*Marker, dir, id string) {
+	m, err := readMarker(v.b.path(dir, id+".json"), id)
+	var p *markerProblem
+	switch {
+	case err == nil && m.Worker != Leader:
+		to[id] = m
+	case err == nil, errors.Is(err, errVanished), errors.As(err, &p):
+	default:
+		v.problems = append(v.problems, err)
+	}
 }
 
 // Problems returns the markers that could not be read.

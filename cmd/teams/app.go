@@ -99,20 +99,42 @@ func (e *Env) readPlain(entry *Entry, cmd Command, args []string, cl commandLine
 	if cl.dashes {
 		return false
 	}
-	words := scanGlobals(&e.Globals, args)
+	rest := scanGlobals(&e.Globals, args)
 	if entry.Bare {
-		return len(words) == 0
+		return len(rest) == 0
 	}
 	reader, ok := cmd.(plainReader)
-	if !ok {
-		return false
-	}
-	for _, word := range words {
-		if isFlag(word) {
-			return false
+	return ok && reader.ReadPlain(rest)
+}
+
+// hasFlag reports whether there is a flag among arguments.
+func hasFlag(args []string) bool { return slices.ContainsFunc(args, isFlag) }
+
+// cutFlag takes a flag and its value out of arguments, for a ReadPlain. The
+// value is "" when the flag is not there. It answers false when it stands there
+// in a way that needs the grammar: twice, or without a value.
+func cutFlag(args []string, flag string) (value string, rest []string, ok bool) {
+	found := false
+	for i := 0; i < len(args); i++ {
+		name, attached, isAttached := strings.Cut(args[i], "=")
+		if name != flag {
+			rest = append(rest, args[i])
+			continue
 		}
+		switch {
+		case found:
+			return "", nil, false
+		case isAttached:
+			value = attached
+		case i+1 == len(args) || isFlag(args[i+1]):
+			return "", nil, false
+		default:
+			i++
+			value = args[i]
+		}
+		found = true
 	}
-	return reader.ReadPlain(words)
+	return value, rest, true
 }
 
 // enterDir carries out -C.

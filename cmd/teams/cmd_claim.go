@@ -37,11 +37,14 @@ type claimCmd struct {
 }
 
 // ReadPlain implements plainReader.
-func (c *claimCmd) ReadPlain(words []string) bool {
-	if len(words) == 1 {
-		c.ID = words[0]
+func (c *claimCmd) ReadPlain(args []string) bool {
+	if len(args) > 1 || hasFlag(args) {
+		return false
 	}
-	return len(words) <= 1
+	if len(args) == 1 {
+		c.ID = args[0]
+	}
+	return true
 }
 
 func (c *claimCmd) Help() string {

@@ -47,11 +47,11 @@ type sendCmd struct {
 }
 
 // ReadPlain implements plainReader.
-func (c *sendCmd) ReadPlain(words []string) bool {
-	if len(words) != 2 {
+func (c *sendCmd) ReadPlain(args []string) bool {
+	if len(args) != 2 || hasFlag(args) {
 		return false
 	}
-	c.To, c.Body = words[0], &words[1]
+	c.To, c.Body = args[0], &args[1]
 	return true
 }
 

@@ -32,11 +32,16 @@ type submitCmd struct {
 }
 
 // ReadPlain implements plainReader.
-func (c *submitCmd) ReadPlain(words []string) bool {
+func (c *submitCmd) ReadPlain(args []string) bool {
+	result, words, ok := cutFlag(args, "--result")
+	if !ok || len(words) > 1 || hasFlag(words) {
+		return false
+	}
+	c.Result = result
 	if len(words) == 1 {
 		c.ID = words[0]
 	}
-	return len(words) <= 1
+	return true
 }
 
 func (c *submitCmd) Help() string {

@@ -42,11 +42,11 @@ type taskAddCmd struct {
 }
 
 // ReadPlain implements plainReader.
-func (c *taskAddCmd) ReadPlain(words []string) bool {
-	if len(words) != 1 {
+func (c *taskAddCmd) ReadPlain(args []string) bool {
+	if len(args) != 1 || hasFlag(args) {
 		return false
 	}
-	c.Subject = words[0]
+	c.Subject = args[0]
 	return true
 }
 

@@ -29,7 +29,7 @@ type taskListCmd struct {
 }
 
 // ReadPlain implements plainReader.
-func (c *taskListCmd) ReadPlain(words []string) bool { return len(words) == 0 }
+func (c *taskListCmd) ReadPlain(args []string) bool { return len(args) == 0 }
 
 func (c *taskListCmd) Run(_ context.Context, e *Env) error {
 	t, b, err := e.open()

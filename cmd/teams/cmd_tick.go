@@ -51,8 +51,8 @@ func (f *passFlags) open(e *Env) (*team.Team, *fsboard.Board, team.TickOptions, 
 type tickCmd struct{ passFlags }
 
 // ReadPlain implements plainReader.
-func (c *tickCmd) ReadPlain(words []string) bool {
-	if len(words) > 0 {
+func (c *tickCmd) ReadPlain(args []string) bool {
+	if len(args) > 0 {
 		return false
 	}
 	c.GateRetries = 3 // the default in its tag

@@ -12,6 +12,8 @@ func TestPlainIsWhatTheGrammarReads(t *testing.T) {
 	lines := [][]string{
 		{}, {"-q"}, {"one"}, {"one", "-xq"}, {"--as", "ann", "one"}, {"one", "two"}, {"one", "- two words"}, {"one", ""}, {"12"},
 		{"one", "two", "three"}, {"--lock-timeout=1m", "--json", "one", "two\xff"}, {"one", "--root", "/r", "-"},
+		{"--result", "done", "one"}, {"one", "--result=a b"}, {"--result=", "-q"}, {"one", "--result", "- a list"}, {"--result", "@f"},
+		{"--result"}, {"--result", "--failed"}, {"--result=a", "--result=b"}, {"--result", "a", "--no-wait"}, {"--results=a"},
 	}
 	taken := map[string]int{}
 	for _, entry := range registry {

@@ -28,13 +28,13 @@ type commandTaker interface {
 	SetCommand(argv []string)
 }
 
-// plainReader is a Command whose usual command lines have no flags, but for
-// global ones. Building a grammar takes longer than most commands do, so these
-// are read without one.
+// plainReader is a Command whose usual command lines have few or no flags of its
+// own. Building a grammar takes longer than most commands do, so these are read
+// without one.
 type plainReader interface {
-	// ReadPlain takes the arguments, sets all fields as the grammar would, and
-	// answers true; or sets nothing and answers false.
-	ReadPlain(words []string) bool
+	// ReadPlain takes the arguments without global flags, sets all fields as the
+	// grammar would, and answers true; or sets nothing and answers false.
+	ReadPlain(args []string) bool
 }
 
 // checker is a Command whose fields have to agree with each other.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package fsboard
+
+const stride = 1
