@@ -286,6 +286,20 @@ func TestFoldUnreadRecord(t *testing.T) {
 	wantCode(t, err, errs.AlreadyClaimed)
 	_, err = b.Edit(ctx, "t_1", Edit{Subject: ptr("changed")})
 	wantCode(t, err, errs.Conflict)
+	// Its submission waits as well, and is not taken for a stale one.
+	isLive = true
+	sub := submission("t_1", "ann")
+	sub.NoWait = true
+	if res, err := b.Submit(ctx, sub); err != nil || !res.Queued {
+		t.Fatal(res, err)
+	}
+	isLive = false
+	if d, err := b.Decide(ctx, "t_1"); err != nil || d.Waiting == "" || !exists(b.submissionPath("t_1")) {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if err := os.Remove(b.submissionPath("t_1")); err != nil {
+		t.Fatal(err)
+	}
 	roster.set("ann", Worker{Agent: "coder", Verify: "make test"})
 	wantEvents(t, mustFold(t, b), "claimed t_1")
 	if g := wantState(t, b, "t_1", StateClaimed).Gate; g == nil || g.Command != "make test" || g.Source != "agent" {

@@ -117,6 +117,10 @@ func (b *Board) settleSubmission(ctx context.Context, id string, v *verdict) (De
 	}
 	events, err := b.update(ctx, false, func(t *tx) error {
 		task, m, err := t.waiting(id)
+		if errs.CodeOf(err) == errs.Conflict {
+			d.Waiting = err.Error()
+			return nil
+		}
 		if err != nil || m == nil {
 			return err
 		}
@@ -151,8 +155,10 @@ func (b *Board) settleSubmission(ctx context.Context, id string, v *verdict) (De
 }
 
 // waiting returns the submission of a task that counts, and the task. One that
-// can never count is removed.
+// can never count is removed. The submission is read before the claim is
+// folded: its claim was there before it.
 func (t *tx) waiting(id string) (*Task, *Marker, error) {
+	m, merr := readMarker(t.b.submissionPath(id), id)
 	task, err := t.snap.task(id)
 	if err != nil {
 		return nil, nil, corrupt(t.b.Path(), err)
@@ -161,14 +167,18 @@ func (t *tx) waiting(id string) (*Task, *Marker, error) {
 		task = &Task{ID: id} // archived or never there: nothing can count
 	}
 	if task.Status == Pending {
-		if err := t.foldOne(id); err != nil {
+		left, err := t.foldOne(id)
+		if err != nil {
 			return nil, nil, err
+		}
+		if left && merr == nil && m.Worker != Leader {
+			return nil, nil, errs.New(errs.Conflict, "its claim cannot be folded yet").WithPath(t.b.claimPath(id)).WithHint("teams doctor")
 		}
 		if task, err = t.task(id); err != nil {
 			return nil, nil, err
 		}
 	}
-	m, err := t.submission(task)
+	m, err = t.judge(task, m, merr)
 	return task, m, err
 }
 

@@ -37,23 +37,27 @@ func (t *tx) fold() error {
 
 // foldOne folds the marker of one task, which may have come after fold's
 // listing. Whoever is about to call a submission stale does this first: its
-// claim may still be only a marker.
-func (t *tx) foldOne(id string) error {
+// claim may still be only a marker. left says that there is one which cannot be
+// folded now.
+func (t *tx) foldOne(id string) (left bool, err error) {
 	path := t.b.claimPath(id)
 	if t.skip[path] || t.seized[id] {
-		return nil
+		return false, nil
 	}
 	m, err := readMarker(path, id)
 	var p *markerProblem
 	switch {
 	case errors.Is(err, errVanished):
-		return nil
+		return false, nil
 	case errors.As(err, &p):
-		return t.foldBad(&found{id: id, path: path, problem: p})
+		err = t.foldBad(&found{id: id, path: path, problem: p})
 	case err != nil:
-		return err
+		t.b.report(err)
+		return true, nil
+	default:
+		err = t.foldClaim(&found{id: id, path: path, marker: m})
 	}
-	return t.foldClaim(&found{id: id, path: path, marker: m})
+	return !t.skip[path], err
 }
 
 // report keeps problems that concern single files for Problems.

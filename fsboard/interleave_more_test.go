@@ -83,6 +83,43 @@ func TestInterleaveReaders(t *testing.T) {
 	}
 }
 
+// TestInterleaveDeathOfSubmitter: a submitter whose claim is only a marker is
+// stopped, its life ends, whoever folds is stopped in turn, and then both go on.
+// What the submitter is told is true.
+func TestInterleaveDeathOfSubmitter(t *testing.T) {
+	ctx := context.Background()
+	boards := newCopies(t, Options{HarnessLive: live}, func(b *Board) {
+		mustAdd(t, b, NewTask{Subject: "1"})
+		mustClaim(t, b, "t_1", "ann")
+	})
+	accepted := 0
+	for n := 1; ; n += stride {
+		last := ""
+		for m := 1; m <= 40; m += stride {
+			roster := &fakeRoster{}
+			b, other := boards.next(t, Options{HarnessLive: live, Roster: roster})
+			r := &teller{t: t}
+			s := submission("t_1", "ann")
+			s.NoWait = true
+			last = interleave(n, m, b, func() { r.submit(b, s) }, other, func() {
+				r.ends("ann")
+				roster.set("ann", Worker{Life: LifeDead})
+				_, _ = other.Fold(ctx, true)
+			})
+			accepted += len(r.submissions)
+			if r.check(b, fmt.Sprintf("steps %d (%s) and %d", n, last, m)); t.Failed() {
+				return
+			}
+		}
+		if last == "" {
+			break
+		}
+	}
+	if accepted < 10 {
+		t.Errorf("only %d submissions were accepted", accepted)
+	}
+}
+
 // TestInterleaveTwice stops both actors, at steps that are drawn.
 func TestInterleaveTwice(t *testing.T) {
 	ctx := context.Background()

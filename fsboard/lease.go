@@ -223,12 +223,18 @@ func (t *tx) takeSubmission(task *Task) (*Marker, error) {
 }
 
 // submission returns the waiting submission that counts for the claim of a
+// task.
+func (t *tx) submission(task *Task) (*Marker, error) {
+	m, err := readMarker(t.b.submissionPath(task.ID), task.ID)
+	return t.judge(task, m, err)
+}
+
+// judge returns the submission that was read if it counts for the claim of a
 // task. A marker of the leader's that a crash left, and one that can never
 // count, are removed on the spot: the caller holds the lock, and neither
 // changes a task.
-func (t *tx) submission(task *Task) (*Marker, error) {
+func (t *tx) judge(task *Task, m *Marker, err error) (*Marker, error) {
 	path := t.b.submissionPath(task.ID)
-	m, err := readMarker(path, task.ID)
 	var p *markerProblem
 	switch {
 	case errors.Is(err, errVanished):

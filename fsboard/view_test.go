@@ -162,6 +162,35 @@ func TestIdleLook(t *testing.T) {
 	}
 }
 
+// TestReadyIsRewritten: a list that a killed writer left behind is written anew
+// by the next fold, even if there is nothing else to do; an idle look sees it.
+func TestReadyIsRewritten(t *testing.T) {
+	b := openTest(t, Options{})
+	addN(t, b, 2)
+	want := readFile(t, b.readyPath())
+	for _, left := range []string{"# revision 0\n", "", "-"} {
+		writeFile(t, b.readyPath(), []byte(left))
+		if left == "-" {
+			if err := os.Remove(b.readyPath()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b = again(t, b)
+		if l, err := b.Look(); err != nil || !l.Fold {
+			t.Errorf("%q: %+v, %v", left, l, err)
+		}
+		if events := mustFold(t, b); len(events) != 0 {
+			t.Errorf("%q: %+v", left, events)
+		}
+		if got := readFile(t, b.readyPath()); string(got) != string(want) {
+			t.Errorf("%q: it is %q", left, got)
+		}
+		if l, err := b.Look(); err != nil || l.Fold {
+			t.Errorf("%q: then %+v, %v", left, l, err)
+		}
+	}
+}
+
 // TestOneBoardManyGoroutines uses one Board at once, as a harness does.
 func TestOneBoardManyGoroutines(t *testing.T) {
 	ctx := context.Background()
