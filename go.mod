@@ -10,8 +10,8 @@ require (
 	github.com/gofrs/flock v0.13.2
 	github.com/google/renameio/v2 v2.0.2
 	github.com/rogpeppe/go-internal v1.16.0
-	go.yaml.in/yaml/v3 v3.0.6
-	golang.org/x/sys v0.50.0
+	go.yaml.in/yaml/v3 v3.0.6 // strict YAML with lines and refused duplicate keys, for agent definitions
+	golang.org/x/sys v0.50.0 // exclusive renames, boot clock and process identity, which syscall lacks
 	pgregory.net/rapid v1.3.0
 )
 
