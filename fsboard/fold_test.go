@@ -381,6 +381,34 @@ func TestDeadClaimerSubmitted(t *testing.T) {
 	}
 }
 
+// TestTakenUntilTheCommit: a decision in whose fold the claim of a dead worker is
+// refused keeps the place of its submission until the refusal is on disk.
+func TestTakenUntilTheCommit(t *testing.T) {
+	ctx := context.Background()
+	roster := &fakeRoster{}
+	b := openTest(t, Options{Roster: roster, HarnessLive: live})
+	addN(t, b, 1)
+	mustClaim(t, b, "t_1", "ann")
+	roster.set("ann", Worker{Life: LifeDead})
+	putMarker(t, b.submissionPath("t_1"), `{"taskId":"t_1","worker":"bob","spawnId":"b","token":"old","submission":"s"}`)
+	committed := false
+	restore := fsx.SetFault(func(op fsx.Op, path string) error {
+		if op == fsx.OpRename && path == b.Path() {
+			committed = true
+			if m, err := readMarker(b.submissionPath("t_1"), "t_1"); err != nil || m.Worker != Leader {
+				t.Errorf("at the commit the marker is %+v, %v", m, err)
+			}
+		}
+		return nil
+	})
+	d, err := b.Decide(ctx, "t_1")
+	restore()
+	if err != nil || !committed || eventNames(d.Events) != "dropped t_1, claim_refused t_1" || exists(b.submissionPath("t_1")) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	wantSound(t, b)
+}
+
 // TestLeaderMarkersLeft: what a killed leader left is removed, never granted,
 // never decided, and does not make a task claimed or submitted.
 func TestLeaderMarkersLeft(t *testing.T) {

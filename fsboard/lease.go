@@ -237,8 +237,8 @@ func (t *tx) judge(task *Task, m *Marker, err error) (*Marker, error) {
 	path := t.b.submissionPath(task.ID)
 	var p *markerProblem
 	switch {
-	case errors.Is(err, errVanished):
-		return nil, nil
+	case errors.Is(err, errVanished), t.taken[task.ID]:
+		return nil, nil // what lies there now is ours, until the commit
 	case errors.As(err, &p):
 		if p.wait {
 			return nil, errs.New(errs.Conflict, "a submission that cannot be read yet stands in the way: %s", p.reason).WithPath(path).
