@@ -150,7 +150,22 @@ type pendingWriter struct {
 	path string
 }
 
+// pushSize is how much of a large file is written at a time. The system brings
+// it to the disk while the rest is copied, so that fsync has less to wait for.
+const pushSize = 512 << 10
+
 func (w pendingWriter) Write(p []byte) (n int, err error) {
+	for {
+		m, err := w.write(p[n:min(len(p), n+pushSize)])
+		n += m
+		if err != nil || n == len(p) {
+			return n, err
+		}
+		push(w.f.Fd())
+	}
+}
+
+func (w pendingWriter) write(p []byte) (n int, err error) {
 	err = call(OpWrite, w.path, func() (err error) {
 		n, err = w.f.Write(p)
 		return err

@@ -15,3 +15,7 @@ func renameExclusive(src, dst string) error {
 func swap(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }
+
+// push starts to bring to the disk what was written to a file, without waiting.
+// It promises nothing: fsync does.
+func push(fd uintptr) { _ = unix.SyncFileRange(int(fd), 0, 0, unix.SYNC_FILE_RANGE_WRITE) }
