@@ -56,6 +56,26 @@ func EndRun(runID string) (ended int, err error) {
 	return newHunt(runID).end(0, defaultGrace)
 }
 
+// EndMarked ends every process that carries VARIABLE=value in its environment,
+// and nothing else: SIGTERM, and SIGKILL after grace. It is meant for what a
+// host leaves behind, which it marks so; the value names one run and is never
+// used twice. What is said of [EndRun] holds for it.
+func EndMarked(variable, value string, grace time.Duration) (ended int, err error) {
+	if variable == "" || strings.ContainsAny(variable, "=\x00") {
+		return 0, errs.New(errs.Usage, "%q is no name of a variable", variable)
+	}
+	if len(value) < minMark || strings.IndexByte(value, 0) >= 0 {
+		return 0, errs.New(errs.Usage, "%q marks no process: it is too short to be unique", value)
+	}
+	h := newHunt("")
+	h.entry = []byte(variable + "=" + value)
+	return h.end(0, grace)
+}
+
+// minMark is the shortest value that marks processes: what is shorter could be
+// in use by others.
+const minMark = 16
+
 // end ends what belongs to the run and returns how many processes that were:
 // nothing for as long as settle says, then SIGTERM, and SIGKILL after grace.
 // It looks until a look that missed nothing has found nothing.

@@ -15,7 +15,7 @@ type Gate struct {
 	// Dir is the working directory; "" is that of the calling process.
 	Dir string
 	// Env is the environment as "key=value"; nil stands for os.Environ().
-	// TEAMS_SPAWN and an old TEAMS_GATE are removed from it, PWD is set when
+	// TEAMS_SPAWN, TEAMS_HOSTED and an old TEAMS_GATE are removed from it, PWD is set when
 	// Dir is, and TEAMS_GATE=<RunID> and Extra are added.
 	Env []string
 	// Extra is added to Env and wins over it, such as TEAMS_TASK=t_1.
@@ -98,6 +98,9 @@ const (
 
 	gateKey  = "TEAMS_GATE"
 	spawnKey = "TEAMS_SPAWN"
+	// hostedKey marks what a host started; a gate that a hosted process runs is
+	// not the host's.
+	hostedKey = "TEAMS_HOSTED"
 )
 
 // checked returns g with its defaults filled in.
@@ -168,7 +171,7 @@ func (g Gate) environment(base []string) []string {
 	env = append(env, gateKey+"="+g.RunID)
 	for i, kv := range all {
 		key, _, ok := strings.Cut(kv, "=")
-		if !ok || key == "" || key == gateKey || key == spawnKey || last[key] != i {
+		if !ok || key == "" || key == gateKey || key == spawnKey || key == hostedKey || last[key] != i {
 			continue
 		}
 		env = append(env, kv)

@@ -123,7 +123,7 @@ func checkFormat(format string) error {
 // writeMessage writes one message for its reader.
 func writeMessage(w *render.Writer, m *inbox.Message, format string) {
 	if format == formatAgent {
-		w.Block(agentMessage(m))
+		w.Block(m.AgentText())
 		return
 	}
 	state := []string{"from " + m.From}
@@ -138,34 +138,6 @@ func writeMessage(w *render.Writer, m *inbox.Message, format string) {
 	w.Linef("%s  %s  %s", m.ID, w.Time(m.Time()), strings.Join(state, "  "))
 	w.Block(string(m.Body))
 	w.Blank()
-}
-
-// agentMessage is the form for a model: no body can forge a sender, since what
-// could open or close an element is escaped.
-func agentMessage(m *inbox.Message) string {
-	attr := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;", "\n", " ", "\r", " ", "\t", " ")
-	body := strings.NewReplacer("&", "&amp;", "<", "&lt;")
-	var b strings.Builder
-	b.WriteString(`<agent-message from="` + attr.Replace(m.From) + `" id="` + attr.Replace(m.ID) + `"`)
-	for _, a := range []struct{ name, value string }{{"kind", kindAttr(m)}, {"event", m.Event}, {"status", m.Status}, {"task", m.Task}, {"reply-to", m.ReplyTo}, {"expects-reply", m.ExpectsReply}} {
-		if a.value != "" {
-			b.WriteString(" " + a.name + `="` + attr.Replace(a.value) + `"`)
-		}
-	}
-	b.WriteString(">\n" + body.Replace(string(m.Body)))
-	if len(m.Body) > 0 && m.Body[len(m.Body)-1] != '\n' {
-		b.WriteByte('\n')
-	}
-	b.WriteString("</agent-message>\n")
-	return b.String()
-}
-
-// kindAttr leaves the usual kind out.
-func kindAttr(m *inbox.Message) string {
-	if m.Kind == inbox.KindNotice {
-		return m.Kind
-	}
-	return ""
 }
 
 // mailReader is the caller as the owner of a mailbox, for verbs that mark.

@@ -49,6 +49,9 @@ func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
 	if err != nil {
 		return s, err
 	}
+	if !fileExists(t.TeammateDir(to.name)) {
+		withdrawn = true // its spawn was undone, and the mailbox with it
+	}
 	switch {
 	case withdrawn && lookErr != nil:
 		return s, lookErr

@@ -56,13 +56,14 @@ type harness struct {
 
 	touched time.Time // when the session's directory last got a new time
 
-	slots  chan struct{}   // gates that may run at once
-	mu     sync.Mutex      // guards what follows
-	busy   map[string]bool // submissions that are being decided
-	report []Done          // what deciders did
-	failed []string        // what went wrong in deciders
-	wake   chan struct{}   // a decider is done
-	wg     sync.WaitGroup
+	slots   chan struct{}   // gates that may run at once
+	mu      sync.Mutex      // guards what follows
+	busy    map[string]bool // submissions that are being decided
+	hooking bool            // hooks are being run
+	report  []Done          // what deciders and hooks did
+	failed  []string        // what went wrong in them
+	wake    chan struct{}   // a decider is done
+	wg      sync.WaitGroup
 }
 
 // Harness runs passes over the session until ctx ends: it wakes on changes of
@@ -95,6 +96,7 @@ func (t *Team) Harness(ctx context.Context, b *fsboard.Board, o HarnessOptions) 
 	if o.Report == nil {
 		o.Report = func(Done) {}
 	}
+	o.settleWindow = settleWindow
 	h := &harness{
 		t: t, b: b, o: o, lock: lock, dirty: true, slots: make(chan struct{}, o.Gates), busy: map[string]bool{}, wake: make(chan struct{}, 1),
 		status: HarnessStatus{PID: self.PID, Since: nowMillis(), LastChange: nowMillis(), Problems: []string{}, Process: self},
@@ -154,6 +156,8 @@ func (h *harness) watched() []string {
 	for _, name := range names {
 		if name != LeaderName {
 			dirs = append(dirs, filepath.Join(h.t.OutboxDir(name), "new"))
+		} else if h.o.Hooks.any() {
+			dirs = append(dirs, filepath.Join(h.t.InboxDir(name), "new"))
 		}
 	}
 	return dirs
@@ -175,18 +179,11 @@ func (h *harness) mine() bool {
 // pass is one look at everything. Each step is on its own.
 func (h *harness) pass(ctx, gates context.Context) {
 	r := TickReport{}
-	h.t.tickMail(ctx, &r)
-	look, err := h.b.Look()
-	r.problem(stepFold, err)
-	if look.Fold {
-		r.fold(ctx, h.b, stepFold)
-	}
-	h.t.tickNotices(ctx, h.b, &r)
-	done, problems := h.t.remind(ctx, h.o.StaleWait)
-	r.add(stepRequests, done, problems)
+	look, _ := h.t.pass(ctx, h.b, h.o.TickOptions, &r) // the error is among the problems
 	for _, id := range look.Submissions {
 		h.decide(gates, id)
 	}
+	h.hooks(gates)
 	h.mu.Lock()
 	r.Done = append(r.Done, h.report...)
 	r.Problems = append(r.Problems, h.failed...)
@@ -234,6 +231,27 @@ func (h *harness) decide(ctx context.Context, id string) {
 			default:
 			}
 		}
+	})
+}
+
+// hooks runs the hooks beside the passes, unless they are being run.
+func (h *harness) hooks(ctx context.Context) {
+	if !h.o.Hooks.any() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hooking {
+		return
+	}
+	h.hooking = true
+	h.wg.Go(func() {
+		var r TickReport
+		h.t.runHooks(ctx, h.o.Hooks, &r)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.report, h.failed = append(h.report, r.Done...), append(h.failed, r.Problems...)
+		h.hooking = false
 	})
 }
 

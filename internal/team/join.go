@@ -259,6 +259,9 @@ var errLook = errors.New("look again")
 // teammate's lock.
 func (t *Team) succeed(ctx context.Context, k taking) (Teammate, error) {
 	lock, err := t.lock(ctx, k.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Teammate{}, errLook // the name was taken back, as by the undoing of a spawn
+	}
 	if err != nil {
 		return Teammate{}, err
 	}
@@ -274,7 +277,7 @@ func (t *Team) succeed(ctx context.Context, k taking) (Teammate, error) {
 	switch {
 	case k.keep != nil && k.keep(cur):
 		return cur, nil
-	case life != fsx.Dead && !k.takeover:
+	case life != fsx.Dead && !k.takeover, !k.lockIsOurs && cur.Status == StatusStopped && t.isEnding(cur):
 		return Teammate{}, t.nameTaken(k.name)
 	case cur.Status == StatusStarting && cur.Worktree != "":
 		// Its worktree would be forgotten with the record.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -58,19 +59,41 @@ func (t *Team) notify(ctx context.Context, n notice) (bool, error) {
 	} else if _, err := t.EnsureSession(); err != nil {
 		return false, err
 	}
+	if t.wasTold(n.to, lifeKey(n.key, n.toSpawn)) {
+		return false, nil // without a write: a tick asks again and again
+	}
+	id := n.id
+	if id == "" {
+		var err error
+		if id, _, err = t.noticeID(ctx); err != nil {
+			return false, err
+		}
+	}
+	m := t.noticeMessage(id, n)
+	box := t.Box(n.to)
+	newest, first, err := box.PublishOnce(t.NoticedDir(n.to), lifeKey(n.key, n.toSpawn), m)
+	if err != nil || n.about == "" {
+		return first, err
+	}
+	return first, box.Coalesce(newest, func(old *inbox.Message) bool {
+		return old.Kind == inbox.KindNotice && old.Event == n.event && about(old) == n.about
+	})
+}
+
+// noticeID is the id of a new notice.
+func (t *Team) noticeID(ctx context.Context) (string, time.Time, error) {
+	dir := filepath.Join(t.TeamDir(), HarnessName)
+	if err := fsx.MkdirAll(t.Root, dir); err != nil {
+		return "", time.Time{}, err
+	}
+	return inbox.NextID(ctx, dir, HarnessName)
+}
+
+// noticeMessage makes the message of a notice.
+func (t *Team) noticeMessage(id string, n notice) *inbox.Message {
 	m := &inbox.Message{Body: []byte(n.body), Size: int64(len(n.body))}
-	m.ID, m.From, m.To, m.Kind, m.Event = n.id, HarnessName, n.to, inbox.KindNotice, n.event
-	if m.ID == "" {
-		dir := filepath.Join(t.TeamDir(), HarnessName)
-		if err := fsx.MkdirAll(t.Root, dir); err != nil {
-			return false, err
-		}
-		id, at, err := inbox.NextID(ctx, dir, HarnessName)
-		if err != nil {
-			return false, err
-		}
-		m.ID, m.Sent = id, at.Format(sentLayout)
-	} else if at, ok := inbox.IDTime(m.ID); ok {
+	m.ID, m.From, m.To, m.Kind, m.Event = id, HarnessName, n.to, inbox.KindNotice, n.event
+	if at, ok := inbox.IDTime(id); ok {
 		m.Sent = at.Format(sentLayout)
 	}
 	m.Title, m.Task, m.ToSpawn, m.Thread = inbox.Title(m.Body), n.task, n.toSpawn, n.thread
@@ -80,14 +103,7 @@ func (t *Team) notify(ctx context.Context, n notice) (bool, error) {
 	if n.about != "" {
 		m.Extra = append(m.Extra, inbox.Pair{Key: aboutKey, Value: n.about})
 	}
-	box := t.Box(n.to)
-	id, first, err := box.PublishOnce(t.NoticedDir(n.to), lifeKey(n.key, n.toSpawn), m)
-	if err != nil || n.about == "" {
-		return first, err
-	}
-	return first, box.Coalesce(id, func(old *inbox.Message) bool {
-		return old.Kind == inbox.KindNotice && old.Event == n.event && about(old) == n.about
-	})
+	return m
 }
 
 // aboutKey is the header of a notice that says what it is about.

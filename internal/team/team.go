@@ -30,6 +30,8 @@ type Team struct {
 	// RoleVerify returns the default gate of an agent, "" for none. It is called
 	// only when the gate of a claim is fixed. Nil means that no agent has one.
 	RoleVerify func(agent string) string
+
+	offers *offerMemory
 }
 
 var (
@@ -39,7 +41,7 @@ var (
 
 // Open returns the team of a place. It touches nothing.
 func Open(p Place) *Team {
-	t := &Team{Place: p}
+	t := &Team{Place: p, offers: new(offerMemory)}
 	t.Drain = t.drainLife
 	return t
 }

@@ -30,6 +30,12 @@ const (
 	StatusStopped  = "stopped"
 )
 
+// How a resident was asked to end.
+const (
+	StopTurn = "turn" // after its running turn, within a limit
+	StopNow  = "now"
+)
+
 // Child is the process that a host runs for its teammate.
 type Child = fsx.Process
 
@@ -67,9 +73,24 @@ type Teammate struct {
 	Cwd          string `json:"cwd,omitempty"`
 	Worktree     string `json:"worktree,omitempty"`
 	Branch       string `json:"branch,omitempty"`
+	Base         string `json:"base,omitempty"`         // the commit that the worktree began from
+	WorktreeDone bool   `json:"worktreeDone,omitempty"` // the worktree was finalised, or kept for a reason that was told
+
+	// What a resident's host needs to know.
+	Command     []string `json:"command,omitempty"`     // of an exec teammate
+	Tools       []string `json:"tools,omitempty"`       // of its agent
+	Model       string   `json:"model,omitempty"`       // of its agent
+	SessionFile string   `json:"sessionFile,omitempty"` // of a pi teammate
+	TaskID      string   `json:"taskId,omitempty"`      // its row of the ledger; a revived one keeps it
+	Stop        string   `json:"stop,omitempty"`        // StopTurn or StopNow: it was asked to end
+
 	CurrentTask  string `json:"currentTask,omitempty"`
 	Activity     string `json:"activity,omitempty"`
 	LastOutputAt int64  `json:"lastOutputAt,omitempty"`
+	// ActiveAt is when it last gave output or got a prompt that was no steer, and
+	// ActiveBootMs the same by the clock of the boot BootID, which is never set.
+	ActiveAt     int64  `json:"activeAt,omitempty"`
+	ActiveBootMs int64  `json:"activeBootMs,omitempty"`
 	Turns        int    `json:"turns,omitempty"`
 	Usage        *Usage `json:"usage,omitempty"`
 	Error        string `json:"error,omitempty"`
@@ -99,9 +120,19 @@ var teammateFields = []rawjson.Field[Teammate]{
 	{Name: "cwd", Opt: true, Of: func(tm *Teammate) any { return &tm.Cwd }},
 	{Name: "worktree", Opt: true, Of: func(tm *Teammate) any { return &tm.Worktree }},
 	{Name: "branch", Opt: true, Of: func(tm *Teammate) any { return &tm.Branch }},
+	{Name: "base", Opt: true, Of: func(tm *Teammate) any { return &tm.Base }},
+	{Name: "worktreeDone", Opt: true, Of: func(tm *Teammate) any { return &tm.WorktreeDone }},
+	{Name: "command", Opt: true, Of: func(tm *Teammate) any { return &tm.Command }},
+	{Name: "tools", Opt: true, Of: func(tm *Teammate) any { return &tm.Tools }},
+	{Name: "model", Opt: true, Of: func(tm *Teammate) any { return &tm.Model }},
+	{Name: "sessionFile", Opt: true, Of: func(tm *Teammate) any { return &tm.SessionFile }},
+	{Name: "taskId", Opt: true, Of: func(tm *Teammate) any { return &tm.TaskID }},
+	{Name: "stop", Opt: true, Of: func(tm *Teammate) any { return &tm.Stop }},
 	{Name: "currentTask", Opt: true, Of: func(tm *Teammate) any { return &tm.CurrentTask }},
 	{Name: "activity", Opt: true, Of: func(tm *Teammate) any { return &tm.Activity }},
 	{Name: "lastOutputAt", Opt: true, Of: func(tm *Teammate) any { return &tm.LastOutputAt }},
+	{Name: "activeAt", Opt: true, Of: func(tm *Teammate) any { return &tm.ActiveAt }},
+	{Name: "activeBootMs", Opt: true, Of: func(tm *Teammate) any { return &tm.ActiveBootMs }},
 	{Name: "turns", Opt: true, Of: func(tm *Teammate) any { return &tm.Turns }},
 	{Name: "usage", Opt: true, Of: func(tm *Teammate) any { return &tm.Usage }},
 	{Name: "error", Opt: true, Of: func(tm *Teammate) any { return &tm.Error }},

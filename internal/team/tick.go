@@ -31,21 +31,31 @@ type TickReport struct {
 type TickOptions struct {
 	Gates     int           // how many gates run beside each other; 0: the number of cores
 	StaleWait time.Duration // age of an open request before its sender is told; 0: never
+	Stall     time.Duration // silence of a working resident before the leader is told; 0: never
+	Hooks     Hooks         // what is run for the leader's mail
+
+	settleWindow time.Duration // how long watched tasks that end one after the other are told of together
 }
 
 // The steps of a tick, in their order.
 const (
-	stepDrain    = "drain"    // reports
-	stepFold     = "fold"     // claims, and what is dead or over
-	stepNotices  = "notices"  // what board events owe
-	stepRequests = "requests" // those that wait for a reply
-	stepDecide   = "decide"   // submissions
-	stepRelease  = "release"  // what a decision made releasable
+	stepDrain     = "drain"     // reports
+	stepFold      = "fold"      // claims, and what is dead or over
+	stepResidents = "residents" // those whose processes died
+	stepNotices   = "notices"   // what board events owe
+	stepWake      = "wake"      // idle residents are told of claimable tasks
+	stepStall     = "stall"     // residents that are silent for long
+	stepRequests  = "requests"  // those that wait for a reply
+	stepSettle    = "settle"    // watched tasks that have ended
+	stepDecide    = "decide"    // submissions
+	stepRelease   = "release"   // what a decision made releasable
+	stepHooks     = "hooks"     // commands for the leader's mail
 )
 
 // Tick is one pass of the harness: it drains outboxes, folds claims, releases
-// those of the dead and the expired, publishes notices, reminds of requests,
-// and decides submissions, their gates beside each other. Each step is on its
+// those of the dead and the expired, tells idle residents of claimable tasks and
+// the leader of silent ones, reminds of requests, tells of watched tasks, and
+// decides submissions, their gates beside each other. Each step is on its
 // own: a problem of one is reported and the rest still runs. Ticks may overlap;
 // each skips what another holds. With a live harness it does nothing. A session
 // without state is no_session.
@@ -63,30 +73,47 @@ func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickR
 		r.Harness = true
 		return r, nil
 	}
-	t.tickMail(ctx, &r)
-	look, err := b.Look()
-	if err != nil {
-		r.problem(stepFold, err)
-		return r, err
+	look, lookErr := t.pass(ctx, b, o, &r)
+	if lookErr != nil {
+		return r, lookErr
 	}
-	if look.Fold {
-		r.fold(ctx, b, stepFold)
-	}
-	t.tickNotices(ctx, b, &r)
-	done, problems := t.remind(ctx, o.StaleWait)
-	r.add(stepRequests, done, problems)
 	if len(look.Submissions) > 0 && r.decide(ctx, b, look.Submissions, o.Gates) {
 		if look, err := b.Look(); err == nil && look.Fold {
 			r.fold(ctx, b, stepRelease)
 		}
 		t.tickNotices(ctx, b, &r)
+		t.tickWatches(ctx, b, 0, &r)
 	}
+	t.runHooks(ctx, o.Hooks, &r)
 	return r, ctx.Err()
 }
 
+// pass is what tick and harness do alike: every step but decisions and hooks.
+// Each is on its own. The error says that the board cannot be looked at.
+func (t *Team) pass(ctx context.Context, b *fsboard.Board, o TickOptions, r *TickReport) (fsboard.Look, error) {
+	all := t.tickMail(ctx, r)
+	look, err := b.Look()
+	r.problem(stepFold, err)
+	if err == nil && look.Fold {
+		r.fold(ctx, b, stepFold)
+	}
+	t.tickResidents(ctx, b, all, r)
+	t.tickNotices(ctx, b, r)
+	if err == nil {
+		t.tickOffers(ctx, b, all, r)
+	}
+	t.tickStall(ctx, all, o.Stall, r)
+	done, problems := t.remind(ctx, o.StaleWait)
+	r.add(stepRequests, done, problems)
+	if err == nil {
+		t.tickWatches(ctx, b, o.settleWindow, r)
+	}
+	return look, err
+}
+
 // tickMail drains the outboxes, and finishes ends of lives that a crash left
-// unfinished.
-func (t *Team) tickMail(ctx context.Context, r *TickReport) {
+// unfinished. It returns the roster.
+func (t *Team) tickMail(ctx context.Context, r *TickReport) []Teammate {
 	done, problems, err := t.DrainReports(ctx)
 	r.add(stepDrain, done, append(problems, err))
 	all, _, err := t.List()
@@ -96,6 +123,7 @@ func (t *Team) tickMail(ctx context.Context, r *TickReport) {
 			r.problem(stepDrain, t.finishDrain(ctx, tm))
 		}
 	}
+	return all
 }
 
 // tickNotices publishes what the board's events owe.

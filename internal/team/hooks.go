@@ -1,0 +1,149 @@
+package team
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+const (
+	hookLimit    = 30 * time.Second // of one run of a hook
+	hookAttempts = 5                // then a message is given up
+	hookPause    = 10 * time.Second // after a failure; it doubles
+)
+
+// Hooks are commands for what reaches the leader: each gets one message on its
+// input, in the format for agents. "": none.
+type Hooks struct {
+	OnReport string // for reports and messages
+	OnNotice string // for notices
+}
+
+func (h Hooks) any() bool { return h.OnReport != "" || h.OnNotice != "" }
+
+// command is the hook for a message, "" for none.
+func (h Hooks) command(m *inbox.Message) string {
+	if m.Kind == inbox.KindNotice {
+		return h.OnNotice
+	}
+	return h.OnReport
+}
+
+// hookKey remembers that a message was handed to its hook.
+type hookKey struct {
+	Done     bool  `json:"done"`
+	Attempts int   `json:"attempts"`
+	At       int64 `json:"at"` // of the last attempt, epoch ms
+}
+
+func (t *Team) hookKeyPath(id string) string {
+	return filepath.Join(t.NoticedDir(LeaderName), "hook-"+id)
+}
+
+// runHooks hands the leader's unread messages to the hooks, one after the other,
+// each once. A hook that fails is tried again for a while; the message stays
+// unread whatever it does. It does nothing while another process is at it.
+func (t *Team) runHooks(ctx context.Context, hooks Hooks, r *TickReport) {
+	if !hooks.any() {
+		return
+	}
+	ids, err := t.Box(LeaderName).IDs(false)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.problem(stepHooks, err)
+		}
+		return
+	}
+	if len(ids) == 0 {
+		return
+	}
+	lock, free, err := fsx.TryAcquire(filepath.Join(t.TeammateDir(LeaderName), "hooks.lock"))
+	if err != nil || !free {
+		r.problem(stepHooks, err)
+		return
+	}
+	defer lock.Unlock()
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			return
+		}
+		r.problem(stepHooks, t.runHook(ctx, hooks, id, r))
+	}
+}
+
+// runHook hands one message to its hook, if that is due.
+func (t *Team) runHook(ctx context.Context, hooks Hooks, id string, r *TickReport) error {
+	path := t.hookKeyPath(id)
+	var key hookKey
+	if data, err := fsx.ReadFile(path, 4<<10); err == nil {
+		_ = json.Unmarshal(data, &key) // one that cannot be read counts as new
+	}
+	if key.Done || key.Attempts > 0 && nowMillis() < key.At+(hookPause<<(key.Attempts-1)).Milliseconds() && nowMillis() >= key.At {
+		return nil
+	}
+	m, err := t.Box(LeaderName).Get(id)
+	if errs.CodeOf(err) == errs.NotFound || err == nil && m.Read {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	command := hooks.command(m)
+	if command == "" {
+		return nil
+	}
+	herr := t.callHook(ctx, command, m)
+	if ctx.Err() != nil {
+		return nil // it is called again by whoever comes next
+	}
+	key.Attempts++
+	key.At, key.Done = nowMillis(), herr == nil || key.Attempts >= hookAttempts
+	data, err := json.Marshal(key)
+	if err == nil {
+		err = fsx.Replace(path, append(data, '\n'))
+	}
+	if herr == nil {
+		r.Done = append(r.Done, Done{stepHooks, "called", id, "the hook was called for " + id})
+	} else {
+		herr = errs.New(errs.Failure, "the hook for %s: %w", id, herr)
+	}
+	return errors.Join(herr, err)
+}
+
+// callHook runs a command with a message on its input, as a group of its own.
+func (t *Team) callHook(ctx context.Context, command string, m *inbox.Message) error {
+	ctx, cancel := context.WithTimeout(ctx, hookLimit)
+	defer cancel()
+	var out tail
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Dir = t.Project
+	cmd.Env = append(withoutOurs(os.Environ()), EnvRoot+"="+t.Root, EnvSession+"="+t.Session, EnvProject+"="+t.Project)
+	cmd.Stdin = strings.NewReader(m.AgentText())
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a daemon that it started holds the output
+		return nil
+	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errs.New(errs.TimedOut, "it did not end within %s", hookLimit)
+	}
+	if text := bytes.TrimSpace([]byte(out.text())); len(text) > 0 {
+		return errs.New(errs.Failure, "%w: %s", err, text)
+	}
+	return err
+}

@@ -1,0 +1,262 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+const (
+	maxWakeMessages = 50              // that one wake hands over
+	firstRetry      = time.Second     // pause after a failed wake
+	longestRetry    = 5 * time.Minute // its limit; it doubles up to that
+	toldAfter       = 5               // failed wakes in a row until the leader is told
+)
+
+// execDriver runs a command once per wake, with the messages on its input. Exit
+// status 0 marks them read.
+type execDriver struct {
+	*host
+	failures int       // wakes in a row that failed
+	retryAt  time.Time // when the next may be
+}
+
+func (d *execDriver) start(context.Context) error {
+	if _, err := exec.LookPath(d.tm.Command[0]); err != nil {
+		return errs.New(errs.Failure, "cannot run %s: %w", d.tm.Command[0], err).WithHint("check the command and PATH")
+	}
+	return nil
+}
+
+func (d *execDriver) run(ctx context.Context) error {
+	for {
+		stop, _, err := d.look() // an interrupt of nothing is done
+		if err != nil || stop != "" || ctx.Err() != nil {
+			return err
+		}
+		pause := longestWait
+		if left := time.Until(d.retryAt); left > 0 {
+			pause = min(pause, left)
+		} else if err := d.wake(ctx); err != nil {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-d.watch.C:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// end ends what earlier wakes left. The command of the last one has ended.
+func (d *execDriver) end(bool) error { return sweep(d.tm.SpawnID, termGrace) }
+
+// errWake says that a wake was not taken: its messages stay unread.
+var errWake = errors.New("the wake failed")
+
+// wake runs the command if there is unread mail, and sees to what became of it.
+func (d *execDriver) wake(ctx context.Context) error {
+	who := Identity{Name: d.tm.Name, SpawnID: d.tm.SpawnID, Agent: d.tm.Agent}
+	var turn *turnResult
+	_, _, problems, err := d.t.Receive(ctx, ReceiveRequest{Who: who, Max: maxWakeMessages, Batch: func(list []*inbox.Message, _ int) error {
+		var err error
+		if turn, err = d.turn(ctx, list); err != nil {
+			return err
+		}
+		if turn.failed() {
+			return errWake
+		}
+		return nil
+	}})
+	for _, p := range problems {
+		d.log.Event("%v", p)
+	}
+	switch {
+	case errors.Is(err, errReplaced), errs.CodeOf(err) == errs.StaleIdentity:
+		return errReplaced
+	case errors.Is(err, errWake) && turn != nil && turn.stopped:
+		return nil
+	case err != nil:
+		return d.wakeFailed(ctx, turn, err)
+	case turn == nil:
+		return nil // nothing was unread
+	}
+	d.failures, d.retryAt = 0, time.Time{}
+	return d.turnDone(ctx)
+}
+
+// wakeFailed plans the next wake, and tells the leader of a row of failures
+// once.
+func (d *execDriver) wakeFailed(ctx context.Context, turn *turnResult, err error) error {
+	why := err.Error()
+	if turn != nil {
+		why = turn.reason()
+	}
+	pause := min(firstRetry<<min(d.failures, 16), longestRetry)
+	d.failures++
+	d.retryAt = time.Now().Add(pause)
+	d.log.Event("%s; the messages stay unread, next attempt in %s", firstLine(why), pause)
+	if d.failures != toldAfter {
+		return nil
+	}
+	body := fmt.Sprintf("%s could not be woken %d times in a row: %s\nIts mail stays unread, and it is tried again.\n", d.tm.Name, d.failures, why)
+	_, nerr := d.t.notify(ctx, notice{to: LeaderName, key: fmt.Sprintf("wake-%s-%d", d.tm.Name, nowMillis()), event: eventEscalation, body: body})
+	if nerr != nil {
+		d.log.Event("%v", nerr)
+	}
+	return nil
+}
+
+// turnResult is what became of one turn.
+type turnResult struct {
+	run         *runResult
+	interrupted bool // by teams interrupt: the messages count as read
+	stopped     bool // by an end
+}
+
+func (r *turnResult) failed() bool { return r.stopped || r.run.exit != 0 && !r.interrupted }
+
+func (r *turnResult) reason() string { return r.run.reason() }
+
+// turn runs the command with messages on its input, until it has ended.
+func (d *execDriver) turn(ctx context.Context, list []*inbox.Message) (*turnResult, error) {
+	var input strings.Builder
+	for _, m := range list {
+		input.WriteString(m.AgentText())
+	}
+	d.log.Event("wake: %s", wakeText(list))
+	d.host.assigned(list)
+	var errOut tail
+	cmd := exec.Command("/bin/sh", append([]string{"-c", startGate, "sh"}, d.tm.Command...)...)
+	cmd.Dir, cmd.Env = d.tm.Cwd, d.environ()
+	cmd.Stdin = strings.NewReader(input.String())
+	cmd.Stdout = d.log
+	cmd.Stderr = tee(&errOut, d.log)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.WaitDelay = time.Second // a grandchild that holds the output does not hold the turn
+	gate, open, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer open.Close()
+	cmd.ExtraFiles = []*os.File{gate}
+	err = cmd.Start()
+	gate.Close()
+	if err != nil {
+		return nil, errs.New(errs.Failure, "start command: %w", err)
+	}
+	child, err := fsx.ProcessOf(cmd.Process.Pid)
+	if err == nil {
+		err = d.update(ctx, func(tm *Teammate) {
+			tm.Child, tm.Status = &child, StatusWorking
+			tm.ActiveAt, tm.ActiveBootMs = nowMillis(), bootMillis()
+		})
+	}
+	if err != nil {
+		open.Close() // the child sees the end of the file and leaves
+		_ = cmd.Wait()
+		return nil, err
+	}
+	if _, err := io.WriteString(open, "go\n"); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return nil, err
+	}
+	open.Close()
+	ended := make(chan struct{})
+	var werr error
+	go func() { werr = cmd.Wait(); close(ended) }()
+	r := &turnResult{}
+	gone := d.attend(ctx, child, ended, r)
+	d.log.Flush()
+	if r.run, err = exitOf(cmd, werr, new(tail), &errOut); err != nil {
+		return nil, err
+	}
+	if gone != nil {
+		return nil, gone
+	}
+	d.noteOutput(ctx, func(tm *Teammate) {
+		tm.Child, tm.Status, tm.Activity = nil, StatusIdle, ""
+		tm.Turns++
+	})
+	return r, nil
+}
+
+// attend waits for the command's end, and ends it when it is asked to. It
+// returns errReplaced when the life was over before.
+func (d *execDriver) attend(ctx context.Context, child fsx.Process, ended <-chan struct{}, r *turnResult) (gone error) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	var patience <-chan time.Time // until a turn that was asked to end is ended
+	kill := func() { go func() { _ = endProcess(child, termGrace) }() }
+	killing := false
+	done := ctx.Done()
+	for {
+		select {
+		case <-ended:
+			return gone
+		case <-done:
+			done = nil
+			d.mark(StopNow)
+		case <-patience:
+			d.mark(StopNow)
+		case <-d.watch.C:
+		case <-ticker.C:
+			d.noteOutput(ctx, nil)
+		}
+		stop, interrupt, err := d.look()
+		switch {
+		case killing:
+		case err != nil: // nobody may speak for this life any more
+			gone, killing = err, true
+			kill()
+		case stop == StopNow:
+			r.stopped, killing = true, true
+			d.log.Event("ending the turn")
+			kill()
+		case interrupt:
+			r.interrupted, killing = true, true
+			d.log.Event("interrupted")
+			kill()
+		case stop == StopTurn && patience == nil:
+			_ = d.update(context.WithoutCancel(ctx), func(tm *Teammate) { tm.Status = StatusStopping })
+			patience = time.After(turnGrace)
+		}
+	}
+}
+
+// wakeText says what a wake is about.
+func wakeText(list []*inbox.Message) string {
+	if len(list) == 1 {
+		return "from " + list[0].From + ": " + list[0].Title
+	}
+	return fmt.Sprintf("%d messages, the first from %s: %s", len(list), list[0].From, list[0].Title)
+}
+
+// environ is the command's environment.
+func (d *execDriver) environ() []string {
+	env := withoutOurs(os.Environ())
+	for _, v := range d.t.Vars(d.tm) {
+		env = append(env, v.Name+"="+v.Value)
+	}
+	env = append(env, envHosted+"="+d.tm.SpawnID, "TEAMS_PROMPT="+d.t.promptFile(d.tm.Name))
+	if path := d.t.kickoffFile(d.tm.Name); fileExists(path) {
+		env = append(env, "TEAMS_KICKOFF="+path)
+	}
+	return env
+}
+
+func fileExists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,337 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/seed6990a682/teams/agentdefs"
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/worktree"
+)
+
+// DefaultMax is how many residents may live in a session unless the caller says
+// something else.
+const DefaultMax = 8
+
+// rosterWait is how long a spawn waits for another one.
+const rosterWait = 2 * time.Minute
+
+// SpawnRequest says which teammate is to be spawned.
+type SpawnRequest struct {
+	Name    string
+	Agent   string // its role
+	Text    string // what it shall do at once; "": it waits for mail and claimable work
+	Kind    string // KindPi, KindExec or KindHerdr
+	Label   string // for people
+	Command []string
+	Max     int          // how many residents may live; 0: DefaultMax
+	Revive  *LedgerRow   // the life that this one goes on with; nil: none
+	Program string       // the teams program that hosts it; "": the running one
+	Step    func(string) // told what is being done; may be nil
+}
+
+func (r *SpawnRequest) check() error {
+	if err := CheckName(r.Name); err != nil {
+		return err
+	}
+	switch r.Kind {
+	case KindPi, KindExec, KindHerdr:
+	default:
+		return errs.New(errs.Usage, "%q is no host", r.Kind).WithHint("pi, exec or herdr")
+	}
+	if r.Kind == KindExec && len(r.Command) == 0 {
+		return errs.New(errs.Usage, "the exec host needs a command").
+			WithHint("teams spawn %s %s --host exec -- CMD", r.Name, orWord(r.Agent, "AGENT"))
+	}
+	if r.Kind != KindExec && len(r.Command) > 0 {
+		return errs.New(errs.Usage, "the %s host takes no command", r.Kind).WithHint("--host exec runs any command")
+	}
+	if len(r.Text) > inbox.MaxBody/2 {
+		return inbox.TooLarge(int64(len(r.Text)))
+	}
+	return nil
+}
+
+func orWord(s, empty string) string {
+	if s == "" {
+		return empty
+	}
+	return s
+}
+
+// prepared is what a spawn knows before it changes anything.
+type prepared struct {
+	spawnID string // of the life to be
+	agent   agentdefs.Agent
+	tree    *worktree.Plan // nil: none is wanted
+}
+
+// prepareSpawn looks for what refuses a spawn, in the order in which it is told.
+// It writes nothing.
+func (t *Team) prepareSpawn(ctx context.Context, r *SpawnRequest) (p prepared, err error) {
+	if err := r.check(); err != nil {
+		return p, err
+	}
+	p.spawnID = fsx.UUID()
+	all, _, err := t.List()
+	if err != nil {
+		return p, err
+	}
+	living := 0
+	limit := r.Max
+	if limit <= 0 {
+		limit = DefaultMax
+	}
+	for _, tm := range all {
+		life := t.Liveness(tm)
+		if tm.Name == r.Name && (life != fsx.Dead || t.isEnding(tm)) {
+			return p, t.nameTaken(tm.Name)
+		}
+		if tm.Resident() && life != fsx.Dead {
+			living++
+		}
+	}
+	if living >= limit {
+		return p, errs.New(errs.Conflict, "%d residents live already, and no more than %d may", living, limit).
+			WithHint("teams shutdown one of them, or raise TEAMS_MAX").WithDetail("living", living)
+	}
+	set, err := agentdefs.Discover(agentdefs.Dirs{Root: t.Root, Project: t.Project})
+	if err != nil {
+		return p, err
+	}
+	if p.agent, err = set.Resolve(r.Agent); err != nil {
+		return p, err
+	}
+	if p.agent.Worktree {
+		if p.tree, err = t.planWorktree(ctx, r.Name, p.spawnID); err != nil {
+			return p, err
+		}
+	}
+	return p, r.checkProgram()
+}
+
+// checkProgram looks for what the host would run.
+func (r *SpawnRequest) checkProgram() error {
+	switch r.Kind {
+	case KindExec:
+		if _, err := exec.LookPath(r.Command[0]); err != nil {
+			return errs.New(errs.Failure, "cannot run %s: %w", r.Command[0], err).WithHint("check the command and PATH")
+		}
+	case KindPi:
+		if _, err := exec.LookPath("pi"); err != nil {
+			return errs.New(errs.Failure, "pi is not in PATH").WithHint("npm install -g @mariozechner/pi-coding-agent, or --host exec -- CMD")
+		}
+	}
+	return nil
+}
+
+// isEnding says whether a stopped resident's host is still at its end: the name
+// is not free before that.
+func (t *Team) isEnding(tm Teammate) bool {
+	if !tm.Resident() {
+		return false
+	}
+	held, err := fsx.Held(t.AliveLock(tm.Name))
+	return err != nil || held
+}
+
+// Spawn makes a resident: a teammate with a host process of its own. On success
+// the host runs and holds the life's lock, and what the teammate shall do lies
+// in its mailbox. On any refusal nothing of it is left.
+//
+// name_taken: it lives already; conflict: as many live as may; not_found: no
+// such agent; failure: the worktree or the process could not be made.
+func (t *Team) Spawn(ctx context.Context, b *fsboard.Board, r SpawnRequest) (Teammate, error) {
+	if r.Step == nil {
+		r.Step = func(string) {}
+	}
+	if _, err := t.prepareSpawn(ctx, &r); err != nil {
+		return Teammate{}, err
+	}
+	if _, err := t.EnsureSession(); err != nil {
+		return Teammate{}, err
+	}
+	r.Step("waiting for another spawn")
+	roster, err := fsx.Acquire(ctx, t.RosterLock(), rosterWait)
+	if err != nil {
+		return Teammate{}, err
+	}
+	defer roster.Unlock()
+	if err := t.undoHalfSpawns(ctx, b); err != nil {
+		return Teammate{}, err
+	}
+	p, err := t.prepareSpawn(ctx, &r) // again, now that nobody else spawns
+	if err != nil {
+		return Teammate{}, err
+	}
+	old, err := t.oldLife(ctx, b, r.Name)
+	if err != nil {
+		return Teammate{}, err
+	}
+	r.Step("starting")
+	tm, err := t.take(ctx, taking{name: r.Name, build: func() Teammate { return t.newResident(&r, &p) }})
+	if err != nil {
+		return Teammate{}, err
+	}
+	tm, err = t.startResident(ctx, b, &r, &p, tm)
+	if err != nil {
+		undo := context.WithoutCancel(ctx)
+		return Teammate{}, errors.Join(err, t.undoSpawn(undo, tm, old))
+	}
+	return tm, nil
+}
+
+// oldLife finishes what is left of the name's life before, which is dead, and
+// returns its record as it then lies on disk; nil when there is none.
+func (t *Team) oldLife(ctx context.Context, b *fsboard.Board, name string) ([]byte, error) {
+	tm, err := t.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if tm.Resident() {
+		if _, err := t.endDead(ctx, b, tm); err != nil && errs.CodeOf(err) != errs.StaleIdentity {
+			return nil, err
+		}
+	} else if tm.Status != StatusStopped {
+		// What it held is free again; the mail for it goes back.
+		if _, _, err := b.ReleaseAll(ctx, tm.Name, tm.SpawnID, "holder_replaced"); err != nil {
+			return nil, err
+		}
+	}
+	return fsx.ReadFile(t.TeammateFile(name), maxRecord)
+}
+
+// newResident is the record of a resident that is being spawned. It names all
+// that a spawn which dies half-way leaves behind.
+func (t *Team) newResident(r *SpawnRequest, p *prepared) Teammate {
+	tm := t.newShell(r.Name, r.Agent, nil)
+	tm.SpawnID = p.spawnID
+	tm.Kind, tm.Status, tm.Label = r.Kind, StatusStarting, r.Label
+	tm.Command, tm.Tools, tm.Model = r.Command, p.agent.Tools, p.agent.Model
+	tm.TaskID = tm.SpawnID
+	tm.ActiveAt, tm.ActiveBootMs = nowMillis(), bootMillis()
+	if self, err := fsx.Self(); err == nil {
+		// Of the spawning process, until the host is there: the boot and the host
+		// are those of the life.
+		tm.BootID, tm.PIDNamespace, tm.Host = self.BootID, self.PIDNamespace, self.Host
+	}
+	if p.tree != nil {
+		tm.Worktree, tm.Branch, tm.Base, tm.Cwd = p.tree.Path, p.tree.Branch, p.tree.Base, p.tree.Cwd
+	}
+	if r.Kind == KindPi {
+		tm.SessionFile = filepath.Join(t.TeammateDir(r.Name), "session.jsonl")
+	}
+	if r.Revive != nil {
+		tm.TaskID = r.Revive.TaskID
+		if r.Revive.SessionFile != nil {
+			tm.SessionFile = *r.Revive.SessionFile
+		}
+	}
+	return tm
+}
+
+// bootMillis is the clock of this boot in ms, 0 when there is none.
+func bootMillis() int64 {
+	d, err := fsx.BootClock()
+	if err != nil {
+		return 0
+	}
+	return d.Milliseconds()
+}
+
+// startResident makes what the record names and starts the host.
+func (t *Team) startResident(ctx context.Context, b *fsboard.Board, r *SpawnRequest, p *prepared, tm Teammate) (Teammate, error) {
+	if p.tree != nil {
+		r.Step("making a worktree")
+		warnings, err := worktree.Create(ctx, *p.tree)
+		for _, w := range warnings {
+			r.Step("worktree: " + w)
+		}
+		if err != nil {
+			return tm, err
+		}
+	}
+	if err := fsx.Replace(t.promptFile(tm.Name), []byte(rolePrompt(&p.agent))); err != nil {
+		return tm, err
+	}
+	if err := t.writeKickoff(r, p, &tm); err != nil {
+		return tm, err
+	}
+	r.Step("starting its host")
+	h, err := t.launchHost(ctx, r, tm)
+	if err != nil {
+		return tm, err
+	}
+	defer h.close()
+	if err := h.await(ctx, hostReady, hostReadyWait); err != nil {
+		return tm, err
+	}
+	if r.Text != "" {
+		if err := t.queueKickoff(ctx, tm, r.Text); err != nil {
+			return tm, err
+		}
+	}
+	if err := h.release(); err != nil {
+		return tm, err
+	}
+	// From here on the host stays, whatever becomes of this process.
+	if err := h.await(context.WithoutCancel(ctx), hostUp, hostUpWait); err != nil {
+		return tm, err
+	}
+	now, err := t.Read(tm.Name)
+	if err == nil && now.SpawnID != tm.SpawnID {
+		err = staleIdentity(tm.Name)
+	}
+	return now, err
+}
+
+// writeKickoff writes kickoff.md, or takes that of the life before away.
+func (t *Team) writeKickoff(r *SpawnRequest, p *prepared, tm *Teammate) error {
+	path := t.kickoffFile(tm.Name)
+	if r.Text == "" {
+		return fsx.Remove(path)
+	}
+	return fsx.Replace(path, []byte(kickoff(tm, &p.agent, r.Text)))
+}
+
+// queueKickoff puts the first message into the mailbox. What a pi teammate is
+// told at all times stands in its system prompt, so it gets only the rest.
+func (t *Team) queueKickoff(ctx context.Context, tm Teammate, text string) error {
+	body := []byte(text)
+	if tm.Kind != KindPi {
+		var err error
+		if body, err = fsx.ReadFile(t.kickoffFile(tm.Name), inbox.MaxBody); err != nil {
+			return err
+		}
+	}
+	id, at, err := inbox.NextID(ctx, t.TeammateDir(LeaderName), LeaderName)
+	if err != nil {
+		return err
+	}
+	m := &inbox.Message{Body: body, Size: int64(len(body))}
+	m.ID, m.From, m.To, m.Kind, m.Event, m.Thread = id, LeaderName, tm.Name, inbox.KindMessage, eventKickoff, id
+	m.Title, m.Sent, m.ToSpawn = inbox.Title([]byte(text)), at.Format(sentLayout), tm.SpawnID
+	return t.Box(tm.Name).Publish(m)
+}
+
+// eventKickoff marks the first message of a resident.
+const eventKickoff = "kickoff"
+
+// program is the teams program that hosts a teammate.
+func (r *SpawnRequest) program() (string, error) {
+	if r.Program != "" {
+		return r.Program, nil
+	}
+	return os.Executable()
+}

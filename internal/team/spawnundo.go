@@ -1,0 +1,163 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// halfSpawned reports whether a record is that of a spawn which may have died
+// half-way: starting, with nobody who holds the life's lock.
+func halfSpawned(tm Teammate) bool { return tm.Resident() && tm.Status == StatusStarting }
+
+// undoHalfSpawns undoes every spawn that died half-way. The caller holds
+// roster.lock, so none of them is going on.
+func (t *Team) undoHalfSpawns(ctx context.Context, b *fsboard.Board) error {
+	all, _, err := t.List()
+	if err != nil {
+		return err
+	}
+	for _, tm := range all {
+		if !halfSpawned(tm) {
+			continue
+		}
+		if err := t.undoSpawn(ctx, tm, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UndoHalfSpawns is undoHalfSpawns for a tick: it does nothing while somebody
+// spawns, and names what it undid.
+func (t *Team) UndoHalfSpawns(ctx context.Context, b *fsboard.Board) (undone []string, err error) {
+	all, _, err := t.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, tm := range all {
+		if !halfSpawned(tm) {
+			continue
+		}
+		lock, free, err := fsx.TryAcquire(t.RosterLock())
+		if err != nil || !free {
+			return undone, err
+		}
+		before := tm.SpawnID
+		err = t.undoSpawn(ctx, tm, nil)
+		lock.Unlock()
+		if err != nil {
+			return undone, err
+		}
+		if now, err := t.Read(tm.Name); err != nil || now.SpawnID != before || now.Status == StatusStopped {
+			undone = append(undone, tm.Name)
+		}
+	}
+	return undone, nil
+}
+
+// undoSpawn takes back what a spawn has made: the worktree and the branch while
+// nothing but the spawn's own is in them, and the name. Mail that came meanwhile
+// goes back to its senders. A name that had lives before goes on with the record
+// that it had, which is old; without old, as a life that ended at once. The
+// caller holds roster.lock. A life with a host is left alone.
+func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old []byte) error {
+	alive, free, err := fsx.AcquireTenure(t.AliveLock(tm.Name), tenureWait)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !free {
+		return err
+	}
+	defer alive.Unlock()
+	now, err := t.Read(tm.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case now.SpawnID != tm.SpawnID || !halfSpawned(now):
+		return nil // somebody else has finished this, or it came to live
+	case now.Child != nil && now.child().Liveness() != fsx.Dead:
+		if err := endProcess(now.child(), termGrace); err != nil {
+			return err
+		}
+	}
+	if err := sweep(now.SpawnID, termGrace); err != nil {
+		return err
+	}
+	if now.Worktree != "" {
+		if err := t.undoWorktree(ctx, now); err != nil {
+			return err
+		}
+	}
+	for _, path := range []string{t.promptFile(tm.Name), t.kickoffFile(tm.Name)} {
+		if err := fsx.Remove(path); err != nil {
+			return err
+		}
+	}
+	if old != nil && now.Drained {
+		if back, err := t.restoreRecord(ctx, now, old); back || err != nil {
+			return err
+		}
+	}
+	if _, err := t.Update(ctx, tm.Name, tm.SpawnID, func(tm *Teammate) error {
+		tm.Error = "its spawn did not finish"
+		tm.Worktree, tm.Branch, tm.Base, tm.Child = "", "", "", nil
+		return nil
+	}); err != nil {
+		return err
+	}
+	if _, err := t.Leave(ctx, tm.Name, tm.SpawnID, nil); err != nil {
+		return err
+	}
+	if now.PreviousSpawnID != "" {
+		return nil
+	}
+	return t.removeTeammate(tm.Name)
+}
+
+// restoreRecord gives a name its old record back, unless mail came for the new
+// life: that has to go back to its senders first.
+func (t *Team) restoreRecord(ctx context.Context, tm Teammate, old []byte) (bool, error) {
+	ids, err := t.Box(tm.Name).IDs(false)
+	if err != nil || len(ids) > 0 {
+		return false, err
+	}
+	lock, err := t.lock(ctx, tm.Name)
+	if err != nil {
+		return false, err
+	}
+	defer lock.Unlock()
+	now, err := t.Read(tm.Name)
+	if err != nil || now.SpawnID != tm.SpawnID {
+		return false, err
+	}
+	return true, fsx.Replace(t.TeammateFile(tm.Name), old)
+}
+
+// removeTeammate takes away the directory of a name that never lived. Nobody
+// finds half of it: the rename comes first. The caller holds its alive.lock.
+func (t *Team) removeTeammate(name string) error {
+	dir := t.TeammateDir(name)
+	gone := filepath.Join(t.TeamDir(), "."+name+".gone-"+fsx.RandomID()[:12])
+	if err := fsx.Move(dir, gone); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if err := fsx.FsyncDir(t.TeamDir()); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(gone); err != nil {
+		return errs.New(errs.Failure, "remove %s: %w", gone, err)
+	}
+	return nil
+}
