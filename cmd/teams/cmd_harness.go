@@ -16,7 +16,10 @@ var harnessEntry = Entry{
 	New:      func() Command { return new(harnessCmd) },
 }
 
-type harnessCmd struct{ passFlags }
+type harnessCmd struct {
+	passFlags
+	Host string `name:"run" placeholder:"NAME" help:"Host this teammate instead. teams spawn starts it so; it is of no use by hand."`
+}
 
 func (c *harnessCmd) Help() string {
 	return "One runs in a session; a second one says so and exits 0. It wakes on changes and at least every half second. " +
@@ -24,6 +27,9 @@ func (c *harnessCmd) Help() string {
 }
 
 func (c *harnessCmd) Run(ctx context.Context, e *Env) error {
+	if c.Host != "" {
+		return c.host(ctx, e)
+	}
 	t, b, o, err := c.open(e)
 	if err != nil {
 		return err
@@ -51,4 +57,21 @@ func (c *harnessCmd) Run(ctx context.Context, e *Env) error {
 		return nil
 	}
 	return err
+}
+
+// host hosts one teammate until its life is over.
+func (c *harnessCmd) host(ctx context.Context, e *Env) error {
+	t, b, err := e.open()
+	if err != nil {
+		return err
+	}
+	poll, err := e.poll()
+	if err != nil {
+		return err
+	}
+	r := team.HostRequest{Name: c.Host, Poll: poll}
+	if says, hears := team.HostPipes(); says != nil {
+		r.Says, r.Hears = says, hears
+	}
+	return t.Host(ctx, b, r)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -26,6 +27,10 @@ var tickEntry = Entry{
 type passFlags struct {
 	Gates       int `placeholder:"N" help:"Gates that run beside each other (the number of cores)."`
 	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told."`
+
+	Stall    *Duration `placeholder:"DURATION" help:"Silence of a working resident after which the leader is told, 0 for never (30m)."`
+	OnReport string    `placeholder:"CMD" help:"Run sh -c CMD for each report to the leader, with the message on its input."`
+	OnNotice string    `placeholder:"CMD" help:"The same for each notice to the leader."`
 }
 
 func (f *passFlags) Check() error {
@@ -45,7 +50,31 @@ func (f *passFlags) open(e *Env) (*team.Team, *fsboard.Board, team.TickOptions, 
 		return nil, nil, team.TickOptions{}, err
 	}
 	stale, err := e.durationSetting("TEAMS_STALE_WAIT", 5*time.Minute)
-	return t, b, team.TickOptions{Gates: f.Gates, StaleWait: stale}, err
+	if err != nil {
+		return nil, nil, team.TickOptions{}, err
+	}
+	stall, err := f.stall(e)
+	return t, b, team.TickOptions{
+		Gates: f.Gates, StaleWait: stale, Stall: stall, Hooks: team.Hooks{OnReport: f.OnReport, OnNotice: f.OnNotice},
+	}, err
+}
+
+// stall is the silence after which the leader is told: the flag, else the
+// environment, which counts in milliseconds.
+func (f *passFlags) stall(e *Env) (time.Duration, error) {
+	if f.Stall != nil {
+		return f.Stall.Std(), nil
+	}
+	const name = "PI_TEAMMATE_STALL_NOTICE_MS"
+	s := e.Getenv(name)
+	if s == "" {
+		return team.DefaultStall, nil
+	}
+	ms, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || ms < 0 || ms > int64(time.Duration(1<<63-1)/time.Millisecond) {
+		return 0, errs.New(errs.Usage, "the environment variable %s is %q, it must be a number of milliseconds", name, s)
+	}
+	return time.Duration(ms) * time.Millisecond, nil
 }
 
 type tickCmd struct{ passFlags }

@@ -24,6 +24,7 @@ const (
 	Unusable         Code = "unusable"
 	TaskFailed       Code = "task_failed"
 	Findings         Code = "findings"
+	HerdrUnavailable Code = "herdr_unavailable"
 	NothingClaimable Code = "nothing_claimable"
 	Blocked          Code = "blocked"
 	NoMail           Code = "no_mail"
@@ -68,6 +69,7 @@ func Table() []Entry {
 		{Unusable, 1, "the root, home or working directory cannot be used"},
 		{TaskFailed, 1, "a task that was waited for ended as failed or cancelled"},
 		{Findings, 1, "doctor found at least one error"},
+		{HerdrUnavailable, 1, "herdr cannot be reached, or does not answer"},
 		{NothingClaimable, 2, "no task can be claimed by this worker now"},
 		{Blocked, 2, "the named task is blocked or waits for its back-off"},
 		{NoMail, 2, "there is no unread message"},

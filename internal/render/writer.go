@@ -19,8 +19,12 @@ type Options struct {
 	Width int
 	// Color allows escape sequences for styles.
 	Color bool
-	// Expanded asks for absolute times.
+	// Expanded asks for absolute times, and for the long form of operations.
 	Expanded bool
+	// Wrap breaks the lines of expanded operations at Width, for a place that
+	// does not break lines itself. Without it a long line stays one line, so
+	// that it can be copied.
+	Wrap bool
 	// Now is what relative times are relative to; zero: the wall clock.
 	Now time.Time
 	// SafeLine and SafeText make text from others harmless, the first for one
@@ -42,7 +46,7 @@ func New(opt Options) *Writer {
 		opt.Now = time.Now()
 	}
 	if opt.SafeLine == nil {
-		opt.SafeLine = func(s string) string { return strings.Map(strictRune, strings.ReplaceAll(s, "\n", " ")) }
+		opt.SafeLine = strictLine
 	}
 	if opt.SafeText == nil {
 		opt.SafeText = func(s string) string {
@@ -55,6 +59,15 @@ func New(opt Options) *Writer {
 		}
 	}
 	return &Writer{opt: opt}
+}
+
+func strictLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return strictRune(r)
+	}, s)
 }
 
 func strictRune(r rune) rune {

@@ -3,8 +3,12 @@ package team
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -216,4 +220,38 @@ func (t *Team) awaitIdle(ctx context.Context, tm Teammate) (Teammate, bool, erro
 			return now, true, context.Cause(ctx)
 		}
 	}
+}
+
+// ShutdownAll ends every resident, beside each other, and returns those that
+// ended. One that cannot be ended keeps no other from its end.
+func (t *Team) ShutdownAll(ctx context.Context, b *fsboard.Board, now bool) ([]Teammate, error) {
+	all, problems, err := t.List()
+	if err != nil {
+		return nil, err
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var ended []Teammate
+	var failed []error
+	for _, p := range problems {
+		failed = append(failed, p.Err)
+	}
+	for _, tm := range all {
+		if !tm.Resident() || !t.looksUnended(tm) && !halfSpawned(tm) {
+			continue
+		}
+		wg.Go(func() {
+			gone, err := t.Shutdown(ctx, b, tm.Name, now, nil)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", tm.Name, err))
+				return
+			}
+			ended = append(ended, gone)
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(ended, func(a, b Teammate) int { return strings.Compare(a.Name, b.Name) })
+	return ended, errors.Join(failed...)
 }

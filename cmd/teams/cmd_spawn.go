@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
+)
+
+var spawnEntry = Entry{
+	Path:    "spawn",
+	Group:   groupTeam,
+	Summary: "Start a teammate that lives on by itself",
+	Examples: []string{
+		"teams spawn ann worker - < prompt.md",
+		"teams spawn rev reviewer",
+		"teams spawn bot worker --host exec -- ./work.sh",
+		"teams spawn ann worker @prompt.md --wait --timeout 1h",
+	},
+	New: func() Command { return new(spawnCmd) },
+}
+
+type spawnCmd struct {
+	Name    string    `arg:"" help:"Its name: a to z, 0 to 9, _ and -, at most 32, beginning with a letter."`
+	Agent   string    `arg:"" complete:"agent" help:"Its role: an agent definition."`
+	Text    *string   `arg:"" optional:"" help:"What it shall do; - reads it from stdin, @FILE from a file (preferred). Without it, it waits for mail and claimable work."`
+	Host    string    `placeholder:"HOST" help:"pi (the default), exec (any command after --, run once per wake), or herdr."`
+	Label   string    `placeholder:"TEXT" help:"What people see beside its name."`
+	Wait    bool      `help:"Wait for its terminal report and print it."`
+	Timeout *Duration `placeholder:"DURATION" help:"Wait at most this long (exit 124)."`
+
+	command []string
+}
+
+func (c *spawnCmd) Help() string {
+	return "The teammate gets a host process of its own, which outlives this command and the harness. The exec host runs CMD once per wake, " +
+		"with the messages on its input; exit 0 marks them read, and anything else tries again later. A role with worktree gets a git worktree. " +
+		"There are no flags for model, directory or tools: make a variant of the role. " +
+		"Exit codes: 1 the process or the worktree could not be made; 3 no such agent; 4 the name is in use, or as many residents live as may (TEAMS_MAX, 8). " +
+		"With --wait: 0 completed, 1 failed, 2 it stopped without a report, 124 no report in time. The report stays in the leader's mailbox."
+}
+
+// SetCommand implements commandTaker.
+func (c *spawnCmd) SetCommand(argv []string) { c.command = argv }
+
+func (c *spawnCmd) Check() error {
+	switch {
+	case c.Timeout != nil && !c.Wait:
+		return errs.New(errs.Usage, "--timeout bounds --wait")
+	case c.Text != nil && *c.Text == "":
+		return errs.New(errs.Usage, "the text is empty").WithHint("leave it out, and the teammate waits for mail and claimable work")
+	}
+	if c.Host == "" {
+		c.Host = team.KindPi
+		if len(c.command) > 0 {
+			c.Host = team.KindExec
+		}
+	}
+	return nil
+}
+
+// spawnData is the data of spawn; with --wait it has the report.
+type spawnData struct {
+	Teammate team.Teammate `json:"teammate"`
+	Report   *messageData  `json:"report,omitempty"`
+}
+
+func (c *spawnCmd) Run(ctx context.Context, e *Env) error {
+	t, b, err := e.openAsLeader()
+	if err != nil {
+		return err
+	}
+	r := team.SpawnRequest{Name: c.Name, Agent: c.Agent, Kind: c.Host, Label: c.Label, Command: c.command}
+	if c.Text != nil {
+		if r.Text, err = e.Text(*c.Text); err != nil {
+			return err
+		}
+		if r.Text == "" {
+			return errs.New(errs.Usage, "the text is empty")
+		}
+	}
+	if r.Max, err = e.maxResidents(); err != nil {
+		return err
+	}
+	p := e.Begin(render.Operation{Tool: "spawn", Call: render.Given("name", c.Name, "agent", c.Agent, "label", c.Label, "host", c.Host, "prompt", r.Text)})
+	defer p.Close()
+	r.Step = func(s string) { p.Say("spawning… " + s) }
+	tm, err := t.Spawn(ctx, b, r)
+	if err != nil {
+		return p.Fail(err, nil, nil)
+	}
+	e.after(ctx, b)
+	if !c.Wait {
+		p.Done(render.FieldsOf(tm), spawnData{Teammate: tm})
+		return nil
+	}
+	return c.wait(ctx, e, t, tm, p)
+}
+
+// wait waits for the terminal report.
+func (c *spawnCmd) wait(ctx context.Context, e *Env, t *team.Team, tm team.Teammate, p *Progress) error {
+	poll, err := e.poll()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := deadline(ctx, c.Timeout)
+	defer cancel()
+	m, err := t.WaitReport(ctx, tm, poll, func(now team.Teammate) {
+		text := now.Status
+		if now.Activity != "" {
+			text += " · " + now.Activity
+		}
+		p.Say("waiting… " + text)
+	})
+	if now, rerr := t.Read(tm.Name); rerr == nil && now.SpawnID == tm.SpawnID {
+		tm = now
+	}
+	data := spawnData{Teammate: tm}
+	if err != nil {
+		return p.Fail(err, render.FieldsOf(tm), data)
+	}
+	md := newMessageData(m, true)
+	data.Report = &md
+	ret := render.Pairs("status", m.Status, "report", string(m.Body))
+	if m.Status == inbox.StatusFailed {
+		return p.Fail(errs.New(errs.TaskFailed, "%s reported a failure: %s", tm.Name, m.Title), ret, data)
+	}
+	p.Done(ret, data)
+	return nil
+}
+
+// maxResidents is how many residents may live.
+func (e *Env) maxResidents() (int, error) {
+	s := e.Getenv("TEAMS_MAX")
+	if s == "" {
+		return team.DefaultMax, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return 0, errs.New(errs.Usage, "the environment variable TEAMS_MAX is %q, it must be a number above 0", s)
+	}
+	return n, nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/render"
+)
+
+// Operation hands over the result of a verb that shows its call and what came
+// of it in two rows, or with -x as labelled fields. data is what --json prints.
+// With -q only the id or name of what came back is printed.
+func (e *Env) Operation(op render.Operation, data any) {
+	e.operation(op, data, false)
+}
+
+func (e *Env) operation(op render.Operation, data any, called bool) {
+	op.Partial, op.OK = false, true
+	if op.Return == nil {
+		op.Return = render.Fields{}
+	}
+	e.Result(data, func(w *render.Writer) {
+		switch {
+		case e.Quiet:
+			w.Linef("%s", op.Subject())
+		case called:
+			w.Outcome(op)
+		default:
+			w.Operation(op)
+		}
+	})
+}
+
+// Progress is an operation under way. On a terminal its call row is shown at
+// once, and below it a line that says what is being done, until its end.
+type Progress struct {
+	e      *Env
+	op     render.Operation
+	live   *Live
+	called bool
+}
+
+// Begin shows the call of an operation and, while it lasts, that it is under
+// way. Close, or one of Done and Fail, ends it.
+func (e *Env) Begin(op render.Operation) *Progress {
+	op.Partial = true
+	p := &Progress{e: e, op: op}
+	if !e.JSON && !e.Quiet && e.textWidth() > 0 {
+		// A terminal that cannot be written to fails again at the end.
+		p.called = e.Stream(nil, func(w *render.Writer) { w.CallRow(op) }) == nil
+	}
+	p.live = e.Live(op.ResultLine())
+	return p
+}
+
+// Say replaces the line that says what is being done.
+func (p *Progress) Say(text string) { p.live.Set(text) }
+
+// Done hands over the result: what came back and what --json prints.
+func (p *Progress) Done(ret render.Fields, data any) {
+	p.live.Done()
+	op := p.op
+	op.Return = ret
+	p.e.operation(op, data, p.called)
+}
+
+// Fail ends the operation with an error and returns it. The error is printed as
+// that of any verb; ret and data are for a verb that has a result all the same,
+// else both are nil. With -x call and return are shown too.
+func (p *Progress) Fail(err error, ret render.Fields, data any) error {
+	p.live.Done()
+	if data == nil && (p.e.JSON || !p.e.Expanded) {
+		return err
+	}
+	op := p.op
+	op.Partial = false
+	op.Return, op.Error, op.ReturnCode = failedReturn(err, ret), err.Error(), errs.Exit(errs.CodeOf(err))
+	called := p.called
+	return p.e.Fail(err, data, func(w *render.Writer) {
+		switch {
+		case p.e.Quiet:
+			w.Linef("%s", op.Subject())
+		case called:
+			w.Outcome(op)
+		default:
+			w.Operation(op)
+		}
+	})
+}
+
+// Close removes the line for good. It may be called at any time, and more than
+// once.
+func (p *Progress) Close() { p.live.Done() }
+
+// failedReturn adds to what came back what is known about the error.
+func failedReturn(err error, ret render.Fields) render.Fields {
+	out := render.Pairs("code", string(errs.CodeOf(err)))
+	var known *errs.Error
+	if errors.As(err, &known) && known.Hint != "" {
+		out = append(out, render.Pairs("hint", known.Hint)...)
+	}
+	return append(out, ret...)
+}

@@ -1,0 +1,60 @@
+package team
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/errs"
+)
+
+// WaitReport waits for the terminal report of a life and returns it.
+// recipient_stopped: the life ended without one; ctx's error when that ends
+// first. progress is told the state of the teammate; it may be nil.
+func (t *Team) WaitReport(ctx context.Context, tm Teammate, poll time.Duration, progress func(Teammate)) (*inbox.Message, error) {
+	w := t.NewMailWaiter(Identity{Name: LeaderName, Leader: true}, poll)
+	defer w.Close()
+	since := time.UnixMilli(tm.CreatedAt)
+	for {
+		over, err := t.lifeOver(tm.Name, tm.SpawnID) // first, so that what it said last is seen
+		if err != nil {
+			return nil, err
+		}
+		if _, _, err := t.DrainReports(ctx); err != nil {
+			return nil, err
+		}
+		m, err := t.terminalReport(tm, since)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			whole, err := t.Box(LeaderName).Get(m.ID)
+			if errs.CodeOf(err) == errs.NotFound {
+				whole, err = t.Outbox(tm.Name).Get(m.ID)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return whole, t.consumed(tm, whole)
+		}
+		if over {
+			return nil, errs.New(errs.RecipientStopped, "%s stopped without a terminal report", tm.Name).
+				WithHint("teams handoff %s shows what it did", tm.Name)
+		}
+		if progress != nil {
+			if now, err := t.Read(tm.Name); err == nil {
+				progress(now)
+			}
+		}
+		if err := w.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// consumed notes in the ledger that a report was handed to whoever waited.
+func (t *Team) consumed(tm Teammate, m *inbox.Message) error {
+	row := t.ledgerRow(tm, LedgerConsumed, "fg-settle")
+	row.Outcome = m.Status
+	return t.writeLedger(row)
+}
