@@ -18,7 +18,7 @@ var doctorEntry = Entry{
 }
 
 type doctorCmd struct {
-	Fix    bool `help:"Mend what is safe to mend: left-over files, open modes, the ready list, gates whose decider died."`
+	Fix    bool `help:"Mend what is safe to mend: left-over files, open modes, the ready list, gates whose decider died, teammates whose host died."`
 	Repair bool `help:"Rebuild a board that cannot be read, from history, archive and markers; the broken file is kept."`
 }
 
@@ -62,7 +62,7 @@ func (c *doctorCmd) Run(ctx context.Context, e *Env) error {
 		if err := b.Fix(ctx); err != nil {
 			return err
 		}
-		if err := t.Fix(ctx); err != nil {
+		if err := t.Fix(ctx, b); err != nil {
 			return err
 		}
 	}

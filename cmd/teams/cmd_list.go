@@ -75,6 +75,9 @@ func (e *Env) teamData(t *team.Team, b *fsboard.Board, f fsboard.Filter, limit i
 		e.Warnf("%s: %v", p.Path, p.Err)
 	}
 	data := &teamData{Teammates: mates, Tasks: list, Counts: counts}
+	if err := fillCurrent(v, data.Teammates); err != nil {
+		return nil, 0, err
+	}
 	if data.Teammates == nil {
 		data.Teammates = []team.Teammate{}
 	}
@@ -82,6 +85,25 @@ func (e *Env) teamData(t *team.Team, b *fsboard.Board, f fsboard.Filter, limit i
 		data.Tasks = []*fsboard.TaskView{}
 	}
 	return data, total, nil
+}
+
+// fillCurrent says what each teammate works on: the board knows.
+func fillCurrent(v *fsboard.View, mates []team.Teammate) error {
+	for i := range mates {
+		tm := &mates[i]
+		if tm.Status == team.StatusStopped {
+			continue
+		}
+		held, err := v.Held(tm.Name, tm.SpawnID)
+		if err != nil {
+			return err
+		}
+		tm.CurrentTask = ""
+		if len(held) > 0 {
+			tm.CurrentTask = held[0].ID
+		}
+	}
+	return nil
 }
 
 // writeRoster writes the teammates one a line: name, agent, status, liveness,

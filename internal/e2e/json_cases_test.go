@@ -3,22 +3,25 @@ package e2e
 // jsonCase is one call of a verb, made in text and with --json on a site as
 // richBoard makes it, or on one without any state.
 type jsonCase struct {
-	verb   string
-	kind   string // ok, empty, error
-	args   []string
-	stdin  string
-	name   string // TEAMS_NAME
-	bare   bool   // on a site without state
-	mail   bool   // with a message from the leader to ann
-	agent  bool   // with the definition of an agent in the root
-	broken bool   // on a board that is no JSON
-	held   bool   // while harness.lock is held
-	exit   int
-	code   string // of the error
-	data   bool   // the error carries a result
-	stream bool   // prints any number of values, one a line
-	quiet  bool   // in text nothing may be printed
-	golden string // golden file of the data: "" for the name of the verb, "-" for none
+	verb     string
+	kind     string // ok, empty, error
+	args     []string
+	stdin    string
+	name     string // TEAMS_NAME
+	bare     bool   // on a site without state
+	mail     bool   // with a message from the leader to ann
+	agent    bool   // with the definition of an agent in the root
+	broken   bool   // on a board that is no JSON
+	team     bool   // may spawn residents
+	held     bool   // while harness.lock is held
+	exit     int
+	code     string // of the error
+	data     bool   // the error carries a result
+	stream   bool   // prints any number of values, one a line
+	quiet    bool   // in text nothing may be printed
+	resident bool   // beside a living resident named bot; ROW stands for its row of the ledger
+	ended    bool   // which was shut down
+	golden   string // golden file of the data: "" for the name of the verb, "-" for none
 }
 
 // args joins words, so that the table stays readable.
@@ -169,6 +172,10 @@ var jsonCases = []jsonCase{
 	{verb: "version", kind: "ok", args: words("version")},
 	{verb: "version", kind: "empty", args: words("--version"), golden: "-"},
 	{verb: "version", kind: "error", args: words("version", "more"), exit: 64, code: "usage"},
+
+	{verb: "render", kind: "ok", args: words("render"), stdin: `{"tool":"spawn","call":{"agent":"worker"},"return":{}}`, exit: 64, code: "usage"},
+	{verb: "render", kind: "empty", args: words("render"), exit: 64, code: "usage"},
+	{verb: "render", kind: "error", args: words("render"), stdin: `{"tool":`, exit: 64, code: "usage"},
 
 	{verb: "completion", kind: "ok", args: words("completion", "bash"), exit: 64, code: "usage"},
 	{verb: "completion", kind: "empty", args: words("completion"), exit: 64, code: "usage"},

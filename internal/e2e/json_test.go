@@ -43,7 +43,7 @@ func TestEveryVerb(t *testing.T) {
 	rich, bare := richBoard(t), newSite(t)
 	rich.keepWaiting()
 	have := map[string]map[string]bool{}
-	cases := append(slices.Clone(jsonCases), mailCases...)
+	cases := slices.Concat(jsonCases, mailCases, teamCases)
 	for _, c := range cases {
 		if have[c.verb] == nil {
 			have[c.verb] = map[string]bool{}
@@ -53,7 +53,7 @@ func TestEveryVerb(t *testing.T) {
 	for _, verb := range rich.verbs() {
 		for _, kind := range []string{"ok", "empty", "error"} {
 			if !have[verb][kind] {
-				t.Errorf("teams %s has no case of kind %s in jsonCases or mailCases", verb, kind)
+				t.Errorf("teams %s has no case of kind %s in jsonCases, mailCases or teamCases", verb, kind)
 			}
 		}
 	}
@@ -81,11 +81,11 @@ func TestEveryVerb(t *testing.T) {
 				before := prepare
 				prepare = func() {
 					before()
-					if err := os.MkdirAll(filepath.Join(s.root, "agents"), 0o700); err != nil {
-						t.Fatal(err)
-					}
-					write(t, filepath.Join(s.root, "agents", "coder.md"), "---\nname: coder\ndescription: use when code is missing\n---\nWrite it.\n")
+					s.coder()
 				}
+			}
+			if c.team || c.resident {
+				prepare = c.withTeam(s, prepare)
 			}
 			if c.held {
 				before, release := prepare, func() {}
@@ -337,14 +337,14 @@ func (s *site) steady(key string, v any) any {
 		return v
 	case json.Number:
 		switch key {
-		case "createdAt", "updatedAt", "completedAt", "claimedAt", "at", "finishedAt", "leaseUntil", "notBefore", "lastChange", "created", "stoppedAt", "bootMs", "sent":
+		case "createdAt", "updatedAt", "completedAt", "claimedAt", "at", "finishedAt", "leaseUntil", "notBefore", "lastChange", "created", "stoppedAt", "bootMs", "sent", "activeAt", "lastOutputAt", "closedAt":
 			return "TIME"
-		case "durationMs", "pid", "startTime":
+		case "durationMs", "pid", "startTime", "activeBootMs":
 			return "NUMBER"
 		}
 	case string:
 		switch key {
-		case "token", "spawnId", "previousSpawnId", "submission", "bootId", "TEAMS_SPAWN":
+		case "watch", "token", "spawnId", "previousSpawnId", "submission", "bootId", "TEAMS_SPAWN":
 			return "ID"
 		case "host", "pidNamespace":
 			return "HOST"

@@ -61,8 +61,18 @@ func (t *Team) CollectMail(age time.Duration, dryRun bool) ([]string, error) {
 // another life than the present one of a teammate, or, for one that names no
 // life, what it was told of is gone.
 func (t *Team) keyIsOver(name, key string) bool {
+	if id, ok := strings.CutPrefix(key, "hook-"); ok {
+		unread, err := t.isUnread(name, id)
+		return err == nil && !unread
+	}
+	if name == LeaderName {
+		if mate, life, ok := leaderKey(key); ok {
+			tm, err := t.Read(mate)
+			return errors.Is(err, fs.ErrNotExist) || err == nil && life != digest(tm.SpawnID)[:lifeDigits]
+		}
+	}
 	life := key[strings.LastIndexByte(key, '-')+1:]
-	if len(life) == lifeDigits && strings.Trim(life, "0123456789abcdef") == "" {
+	if isLife(life) {
 		tm, err := t.Read(name)
 		return err == nil && life != digest(tm.SpawnID)[:lifeDigits]
 	}
@@ -73,4 +83,21 @@ func (t *Team) keyIsOver(name, key string) bool {
 	// The message that came back was put away with its key; what was held for
 	// whoever came next has long been there.
 	return strings.HasPrefix(key, "undelivered-") || strings.HasPrefix(key, "sent-")
+}
+
+// leaderKey reads whose life a key is about that the leader was told of: it is
+// EVENT-NAME-LIFE, and may have more behind it.
+func leaderKey(key string) (mate, life string, ok bool) {
+	_, rest, ok := strings.Cut(key, "-")
+	parts := strings.Split(rest, "-")
+	for i := len(parts) - 1; ok && i > 0; i-- {
+		if isLife(parts[i]) {
+			return strings.Join(parts[:i], "-"), parts[i], true
+		}
+	}
+	return "", "", false
+}
+
+func isLife(s string) bool {
+	return len(s) == lifeDigits && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -34,7 +34,7 @@ func (t *Team) Check() ([]fsboard.Finding, error) {
 	case s.Project != "" && s.Project != t.Project:
 		add("other_project", fsboard.SeverityWarning, t.SessionFile(), false, "it is the session of %s, not of %s", s.Project, t.Project)
 	}
-	_, problems, err := t.List()
+	all, problems, err := t.List()
 	if err != nil {
 		return out, err
 	}
@@ -45,6 +45,7 @@ func (t *Team) Check() ([]fsboard.Finding, error) {
 		}
 		add(code, fsboard.SeverityError, p.Path, false, "%v", p.Err)
 	}
+	out = append(out, t.checkResidents(all)...)
 	out = append(out, t.checkMail()...)
 	for _, path := range t.openModes() {
 		add("open_mode", fsboard.SeverityWarning, path, true, "others may look into it")
@@ -68,16 +69,16 @@ func (t *Team) openModes() []string {
 }
 
 // Fix takes away the access of others, removes temporary files that crashes left
-// and finishes the ends of lives that they left half-way. It changes nothing
-// else.
-func (t *Team) Fix(ctx context.Context) error {
+// and finishes the ends of lives that they left half-way. A process whose host
+// has died is ended. It changes nothing else.
+func (t *Team) Fix(ctx context.Context, b *fsboard.Board) error {
 	if err := t.checkDirs("teammate", t.Session); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	}
-	problems := []error{t.fixMail(ctx)}
+	problems := []error{t.fixResidents(ctx, b), t.fixMail(ctx)}
 	for _, path := range t.openModes() {
 		info, err := os.Lstat(path)
 		if err != nil || info.Mode()&fs.ModeSymlink != 0 {

@@ -61,7 +61,7 @@ func TestDoctorMail(t *testing.T) {
 	if after := listTree(t, team.Root); after != before {
 		t.Errorf("doctor changed something:\n%s", after)
 	}
-	if err := team.Fix(t.Context()); err != nil {
+	if err := fix(t, team); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "mended", team.codes(t), []string{"error unreadable", "info rejected_reports", "info unread", "warning oversized", "warning stray_mail"})
@@ -138,4 +138,14 @@ func TestCollectMail(t *testing.T) {
 	if len(did) > 0 {
 		t.Errorf("again: %q", did)
 	}
+}
+
+// fix mends a team as doctor --fix does.
+func fix(t *testing.T, team *Team) error {
+	t.Helper()
+	b, err := team.Board(BoardOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return team.Fix(t.Context(), b)
 }

@@ -112,7 +112,7 @@ func (d *execDriver) wakeFailed(ctx context.Context, turn *turnResult, err error
 		return nil
 	}
 	body := fmt.Sprintf("%s could not be woken %d times in a row: %s\nIts mail stays unread, and it is tried again.\n", d.tm.Name, d.failures, why)
-	_, nerr := d.t.notify(ctx, notice{to: LeaderName, key: fmt.Sprintf("wake-%s-%d", d.tm.Name, nowMillis()), event: eventEscalation, body: body})
+	_, nerr := d.t.notify(ctx, notice{to: LeaderName, key: fmt.Sprintf("wake-%s-%s-%d", d.tm.Name, digest(d.tm.SpawnID)[:lifeDigits], nowMillis()), event: eventEscalation, body: body})
 	if nerr != nil {
 		d.log.Event("%v", nerr)
 	}

@@ -263,7 +263,7 @@ func TestEndKilledAtEachStep(t *testing.T) {
 			}
 		}},
 		{"doctor", func(t *testing.T, e *ended) {
-			if err := e.Fix(t.Context()); err != nil {
+			if err := fix(t, e.Team); err != nil {
 				t.Error(err)
 			}
 		}},
@@ -325,7 +325,7 @@ func TestEndFinishedByMany(t *testing.T) {
 					t.Error(r.Problems)
 				}
 			case 1:
-				if err := team.Fix(t.Context()); err != nil {
+				if err := fix(t, &team); err != nil {
 					t.Error(err)
 				}
 			case 2:
@@ -377,7 +377,7 @@ func TestEndWithBrokenReport(t *testing.T) {
 		t.Errorf("doctor says nothing of it: %+v", must(e.Check())(t))
 	}
 	mend()
-	if err := e.Fix(t.Context()); err != nil {
+	if err := fix(t, e.Team); err != nil {
 		t.Fatal(err)
 	}
 	e.settled(t, "mended")

@@ -93,7 +93,7 @@ func (t *Team) tickOffers(ctx context.Context, b *fsboard.Board, all []Teammate,
 		n, err := t.offer(ctx, b, tm)
 		r.problem(stepWake, err)
 		if n > 0 {
-			r.Done = append(r.Done, Done{stepWake, eventClaimable, tm.Name, fmt.Sprintf("%s was told of %d claimable tasks", tm.Name, n)})
+			r.Done = append(r.Done, Done{stepWake, eventClaimable, tm.Name, tm.Name + " was told of " + countTasks(n)})
 		}
 	}
 }
@@ -246,6 +246,13 @@ func (t *Team) publishOffer(tm Teammate, rec *offerRecord) error {
 	}
 	rec.Pending = false
 	return t.writeOffers(tm.Name, *rec)
+}
+
+func countTasks(n int) string {
+	if n == 1 {
+		return "1 claimable task"
+	}
+	return fmt.Sprintf("%d claimable tasks", n)
 }
 
 func offerBody(tasks []offeredTask) string {

@@ -26,8 +26,8 @@ type Ended struct {
 // boardMail is where the leader's unread mail of an ended session waits.
 func (p Place) boardMail() string { return filepath.Join(p.BoardDir(), "mail") }
 
-// EndSession ends the session: it decides what was submitted, ends the lives of
-// all teammates, makes their tasks pending again, keeps the leader's unread
+// EndSession ends the session: it shuts down every resident, decides what was
+// submitted, ends the lives of all teammates, makes their tasks pending again, keeps the leader's unread
 // mail beside the board and removes the team's directory. The board stays.
 // Without now it is refused with conflict while a shell or a work loop lives or
 // holds a task.
@@ -53,6 +53,16 @@ func (t *Team) EndSession(ctx context.Context, b *fsboard.Board, now bool) (Ende
 		}
 	}
 	if err := t.StopHarness(ctx); err != nil && errs.CodeOf(err) != errs.NotFound {
+		return ended, err
+	}
+	if err := t.undoHalfSpawns(ctx, b); err != nil {
+		return ended, err
+	}
+	gone, err := t.ShutdownAll(ctx, b, now)
+	for _, tm := range gone {
+		ended.Left = append(ended.Left, tm.Name)
+	}
+	if err != nil {
 		return ended, err
 	}
 	if err := t.decideAll(ctx, b, &ended); err != nil {

@@ -62,6 +62,7 @@ func (t *Team) Watch(b *fsboard.Board, who Identity, ids []string) (w Watch, set
 		}
 	}
 	if len(pending) == 0 {
+		w.ID = ""
 		return w, settled, pending, nil
 	}
 	if _, err := t.EnsureSession(); err != nil {
