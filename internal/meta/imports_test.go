@@ -22,19 +22,20 @@ func arrows() map[string][]string {
 	with := func(more ...string) []string { return append(slices.Clone(helpers), more...) }
 	all := []string{"fsboard", "inbox", "outbox", "agentdefs", "verify", "herdr"}
 	return map[string][]string{
-		"internal/errs":    nil,
-		"internal/fsx":     {"internal/errs"},
-		"internal/rawjson": nil,
-		"internal/render":  nil,
-		"internal/demo":    with(),
-		"fsboard":          with(),
-		"inbox":            with(),
-		"outbox":           with("inbox"),
-		"agentdefs":        with(),
-		"verify":           with(),
-		"herdr":            with(),
-		"internal/team":    with(all...),
-		"cmd/teams":        with(append(all, "internal/team", "internal/render", "internal/demo")...),
+		"internal/errs":     nil,
+		"internal/fsx":      {"internal/errs"},
+		"internal/rawjson":  nil,
+		"internal/render":   nil,
+		"internal/demo":     with(),
+		"internal/worktree": with(),
+		"fsboard":           with(),
+		"inbox":             with(),
+		"outbox":            with("inbox"),
+		"agentdefs":         with(),
+		"verify":            with(),
+		"herdr":             with(),
+		"internal/team":     with(append(slices.Clone(all), "internal/worktree")...),
+		"cmd/teams":         with(append(all, "internal/team", "internal/render", "internal/demo")...),
 	}
 }
 
@@ -51,7 +52,7 @@ func libraries() map[string][]string {
 		"github.com/creack/pty":                      {"cmd/teams", "internal/team"},
 		"charm.land/bubbletea/v2":                    {"cmd/teams", "internal/console"},
 		"charm.land/lipgloss/v2":                     {"cmd/teams", "internal/console"},
-		"golang.org/x/sys/unix":                      {"internal/fsx", "verify", "internal/team", "cmd/teams"},
+		"golang.org/x/sys/unix":                      {"internal/fsx", "verify", "internal/team", "internal/worktree", "cmd/teams"},
 		"pgregory.net/rapid":                         {},
 		"github.com/rogpeppe/go-internal/testscript": {},
 	}
