@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
 )
 
 var gcEntry = Entry{
 	Path:     "gc",
 	Group:    groupBoard,
 	Summary:  "Archive old ended tasks, and remove old logs and read mail",
-	Examples: []string{"teams gc --dry-run", "teams gc --tasks --older-than 7d"},
+	Examples: []string{"teams gc --dry-run", "teams gc --tasks --older-than 7d", "teams gc --worktrees"},
 	New:      func() Command { return new(gcCmd) },
 }
 
@@ -24,7 +25,8 @@ type gcCmd struct {
 
 func (c *gcCmd) Help() string {
 	return "A task is archived when it ended that long ago and nothing left on the board depends on it. Archived tasks keep their ids and keys, " +
-		"and come back when they are reopened, edited or depended on."
+		"and come back when they are reopened, edited or depended on.\n\n" +
+		"With --worktrees the directory of each worktree goes that is clean and merged and that no teammate uses. Branches stay."
 }
 
 // gcData is the data of gc.
@@ -59,10 +61,21 @@ func (c *gcCmd) Run(ctx context.Context, e *Env) error {
 		}
 		data.Removed = append(data.Removed, mail...)
 	}
+	var kept []team.KeptWorktree
+	if c.Worktrees {
+		removed, stay, err := e.opened.CollectWorktrees(ctx, c.DryRun)
+		if err != nil {
+			return err
+		}
+		kept, data.Worktrees = stay, append(data.Worktrees, removed...)
+	}
 	e.Result(data, func(w *render.Writer) {
 		if e.Quiet {
 			for _, id := range data.Archived {
 				w.Linef("%s", id)
+			}
+			for _, path := range data.Worktrees {
+				w.Linef("%s", path)
 			}
 			return
 		}
@@ -76,8 +89,17 @@ func (c *gcCmd) Run(ctx context.Context, e *Env) error {
 		for _, path := range data.Removed {
 			w.Row(verb+"removed", path)
 		}
-		if len(data.Archived)+len(data.Removed) == 0 {
+		for _, path := range data.Worktrees {
+			w.Row(verb+"removed", path)
+		}
+		for _, k := range kept {
+			w.Row("stays", k.Path, k.Why)
+		}
+		switch n := len(data.Archived) + len(data.Removed); {
+		case n == 0 && (c.Tasks || !c.Worktrees):
 			w.Linef("nothing is old enough")
+		case n+len(data.Worktrees)+len(kept) == 0:
+			w.Linef("no worktrees")
 		}
 	})
 	return nil

@@ -57,8 +57,9 @@ type host struct {
 	log  *activityLog
 	poll time.Duration
 
-	watch *fsx.Watcher
-	drive driver
+	watch  *fsx.Watcher
+	drive  driver
+	output func() (string, time.Time) // see latest; nil: from the log
 
 	mu      sync.Mutex // guards what follows
 	stopped string     // StopTurn or StopNow once it was asked to end
@@ -155,6 +156,8 @@ func (h *host) begin(ctx context.Context, r HostRequest) (*fsx.Lock, error) {
 	switch tm.Kind {
 	case KindExec:
 		h.drive = &execDriver{host: h}
+	case KindPi:
+		h.drive = &piDriver{host: h}
 	default:
 		err = errs.New(errs.Usage, "no host for teammates of kind %s", tm.Kind)
 		lock.Unlock()
@@ -171,7 +174,7 @@ func (h *host) giveUp(lock *fsx.Lock) {
 	}
 	defer roster.Unlock()
 	lock.Unlock() // the undoing takes it
-	_ = h.t.undoSpawn(context.Background(), h.tm, nil)
+	_ = h.t.undoSpawn(context.Background(), h.tm, nil, false)
 }
 
 // settle makes the life what it shall be: idle, with a row in the ledger.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -111,12 +112,19 @@ func (d *execDriver) wakeFailed(ctx context.Context, turn *turnResult, err error
 	if d.failures != toldAfter {
 		return nil
 	}
-	body := fmt.Sprintf("%s could not be woken %d times in a row: %s\nIts mail stays unread, and it is tried again.\n", d.tm.Name, d.failures, why)
-	_, nerr := d.t.notify(ctx, notice{to: LeaderName, key: fmt.Sprintf("wake-%s-%s-%d", d.tm.Name, digest(d.tm.SpawnID)[:lifeDigits], nowMillis()), event: eventEscalation, body: body})
-	if nerr != nil {
-		d.log.Event("%v", nerr)
-	}
+	d.tellUnwakeable(ctx, d.failures, why)
 	return nil
+}
+
+// tellUnwakeable tells the leader that a teammate takes no messages.
+func (h *host) tellUnwakeable(ctx context.Context, times int, why string) {
+	body := fmt.Sprintf("%s could not be woken %d times in a row: %s\nIts mail stays unread, and it is tried again.\n", h.tm.Name, times, why)
+	_, err := h.t.notify(ctx, notice{
+		to: LeaderName, key: fmt.Sprintf("wake-%s-%s-%d", h.tm.Name, digest(h.tm.SpawnID)[:lifeDigits], nowMillis()), event: eventEscalation, body: body,
+	})
+	if err != nil {
+		h.log.Event("%v", err)
+	}
 }
 
 // turnResult is what became of one turn.
@@ -243,15 +251,21 @@ func wakeText(list []*inbox.Message) string {
 	return fmt.Sprintf("%d messages, the first from %s: %s", len(list), list[0].From, list[0].Title)
 }
 
-// environ is the command's environment.
-func (d *execDriver) environ() []string {
+// environ is the environment of what a host runs.
+func (h *host) environ() []string {
 	env := withoutOurs(os.Environ())
-	for _, v := range d.t.Vars(d.tm) {
+	for _, v := range h.t.Vars(h.tm) {
 		env = append(env, v.Name+"="+v.Value)
 	}
-	env = append(env, envHosted+"="+d.tm.SpawnID, "TEAMS_PROMPT="+d.t.promptFile(d.tm.Name))
-	if path := d.t.kickoffFile(d.tm.Name); fileExists(path) {
+	env = append(env, envHosted+"="+h.tm.SpawnID, "TEAMS_PROMPT="+h.t.promptFile(h.tm.Name))
+	if path := h.t.kickoffFile(h.tm.Name); fileExists(path) {
 		env = append(env, "TEAMS_KICKOFF="+path)
+	}
+	if _, err := exec.LookPath("teams"); err != nil {
+		// What the guidance names must be found.
+		if self, err := os.Executable(); err == nil {
+			env = append(env, "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Dir(self))
+		}
 	}
 	return env
 }

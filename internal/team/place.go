@@ -53,6 +53,7 @@ type Place struct {
 
 	envName  string // TEAMS_NAME, whatever --as says
 	envSpawn string // TEAMS_SPAWN, whatever --as says
+	envPi    bool   // the shell belongs to a model of Pi, see EnvPiAgent
 }
 
 // Input is what [Resolve] works from.
@@ -105,6 +106,7 @@ func Resolve(in Input) (Place, error) {
 // so it says nothing about somebody else named by --as.
 func (p *Place) resolveName(in Input) error {
 	p.envName, p.envSpawn = in.Getenv(EnvName), in.Getenv(EnvSpawn)
+	p.envPi = in.Getenv(EnvPiAgent) != ""
 	if p.envName != "" {
 		if err := CheckName(p.envName); err != nil {
 			return usageIn(EnvName, err)

@@ -14,6 +14,9 @@ import (
 type ReceiveRequest struct {
 	Who Identity
 	Max int // at most so many; 0: all there are
+	// Only says which messages are wanted now; the others stay unread. Nil wants
+	// all.
+	Only func(*inbox.Message) bool
 	// Show hands over one message. Batch, used in its place when set, hands over
 	// all at once, with the number of unread ones that are left; they are marked
 	// when it has returned.
@@ -46,6 +49,13 @@ func (t *Team) Receive(ctx context.Context, r ReceiveRequest) (shown, left int, 
 		return 0, 0, problems, err
 	}
 	rec := inbox.Receiving{Max: r.Max, Show: r.Show, Accept: o.accept(ctx)}
+	if r.Only != nil {
+		all := rec.Accept
+		rec.Accept = func(m *inbox.Message) (bool, error) {
+			ok, err := all(m)
+			return ok && err == nil && r.Only(m), err
+		}
+	}
 	var more []error
 	if r.Batch != nil {
 		shown, more, err = box.ReceiveAll(rec, func(list []*inbox.Message) error {

@@ -75,8 +75,9 @@ type prepared struct {
 }
 
 // prepareSpawn looks for what refuses a spawn, in the order in which it is told.
-// It writes nothing.
-func (t *Team) prepareSpawn(ctx context.Context, r *SpawnRequest) (p prepared, err error) {
+// It writes nothing. locked says that the caller holds roster.lock and has undone
+// what dead spawns left; without it, no other spawn is held against this one.
+func (t *Team) prepareSpawn(ctx context.Context, r *SpawnRequest, locked bool) (p prepared, err error) {
 	if err := r.check(); err != nil {
 		return p, err
 	}
@@ -91,6 +92,9 @@ func (t *Team) prepareSpawn(ctx context.Context, r *SpawnRequest) (p prepared, e
 		limit = DefaultMax
 	}
 	for _, tm := range all {
+		if !locked && halfSpawned(tm) {
+			continue // what comes of it is known when roster.lock is free
+		}
 		life := t.Liveness(tm)
 		if tm.Name == r.Name && (life != fsx.Dead || t.isEnding(tm)) {
 			return p, t.nameTaken(tm.Name)
@@ -153,7 +157,7 @@ func (t *Team) Spawn(ctx context.Context, b *fsboard.Board, r SpawnRequest) (Tea
 	if r.Step == nil {
 		r.Step = func(string) {}
 	}
-	if _, err := t.prepareSpawn(ctx, &r); err != nil {
+	if _, err := t.prepareSpawn(ctx, &r, false); err != nil {
 		return Teammate{}, err
 	}
 	if _, err := t.EnsureSession(); err != nil {
@@ -168,7 +172,7 @@ func (t *Team) Spawn(ctx context.Context, b *fsboard.Board, r SpawnRequest) (Tea
 	if err := t.undoHalfSpawns(ctx, b); err != nil {
 		return Teammate{}, err
 	}
-	p, err := t.prepareSpawn(ctx, &r) // again, now that nobody else spawns
+	p, err := t.prepareSpawn(ctx, &r, true) // again, now that nobody else spawns
 	if err != nil {
 		return Teammate{}, err
 	}
@@ -184,7 +188,7 @@ func (t *Team) Spawn(ctx context.Context, b *fsboard.Board, r SpawnRequest) (Tea
 	tm, err = t.startResident(ctx, b, &r, &p, tm)
 	if err != nil {
 		undo := context.WithoutCancel(ctx)
-		return Teammate{}, errors.Join(err, t.undoSpawn(undo, tm, old))
+		return Teammate{}, errors.Join(err, t.undoSpawn(undo, tm, old, true))
 	}
 	return tm, nil
 }
@@ -230,7 +234,9 @@ func (t *Team) newResident(r *SpawnRequest, p *prepared) Teammate {
 		tm.Worktree, tm.Branch, tm.Base, tm.Cwd = p.tree.Path, p.tree.Branch, p.tree.Base, p.tree.Cwd
 	}
 	if r.Kind == KindPi {
-		tm.SessionFile = filepath.Join(t.TeammateDir(r.Name), "session.jsonl")
+		// One for each life, so that a new one does not go on with an old one's
+		// conversation unless it is revived.
+		tm.SessionFile = filepath.Join(t.TeammateDir(r.Name), "session-"+p.spawnID[:8]+".jsonl")
 	}
 	if r.Revive != nil {
 		tm.TaskID = r.Revive.TaskID

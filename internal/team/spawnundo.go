@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/internal/errs"
@@ -15,6 +16,22 @@ import (
 // halfSpawned reports whether a record is that of a spawn which may have died
 // half-way: starting, with nobody who holds the life's lock.
 func halfSpawned(tm Teammate) bool { return tm.Resident() && tm.Status == StatusStarting }
+
+// giveUpWait is how long the next spawn waits for the host of one that died: it
+// notices that, and comes up or ends.
+const giveUpWait = 5 * time.Second
+
+// awaitHost waits until the host of a spawn that died has decided what it does.
+func (t *Team) awaitHost(ctx context.Context, tm Teammate) {
+	for end := time.Now().Add(giveUpWait); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		if held, err := fsx.Held(t.AliveLock(tm.Name)); err != nil || !held {
+			return
+		}
+		if now, err := t.Read(tm.Name); err != nil || now.SpawnID != tm.SpawnID || !halfSpawned(now) {
+			return
+		}
+	}
+}
 
 // undoHalfSpawns undoes every spawn that died half-way. The caller holds
 // roster.lock, so none of them is going on.
@@ -27,7 +44,8 @@ func (t *Team) undoHalfSpawns(ctx context.Context, b *fsboard.Board) error {
 		if !halfSpawned(tm) {
 			continue
 		}
-		if err := t.undoSpawn(ctx, tm, nil); err != nil {
+		t.awaitHost(ctx, tm)
+		if err := t.undoSpawn(ctx, tm, nil, false); err != nil {
 			return err
 		}
 	}
@@ -50,7 +68,7 @@ func (t *Team) UndoHalfSpawns(ctx context.Context, b *fsboard.Board) (undone []s
 			return undone, err
 		}
 		before := tm.SpawnID
-		err = t.undoSpawn(ctx, tm, nil)
+		err = t.undoSpawn(ctx, tm, nil, false)
 		lock.Unlock()
 		if err != nil {
 			return undone, err
@@ -66,8 +84,10 @@ func (t *Team) UndoHalfSpawns(ctx context.Context, b *fsboard.Board) (undone []s
 // nothing but the spawn's own is in them, and the name. Mail that came meanwhile
 // goes back to its senders. A name that had lives before goes on with the record
 // that it had, which is old; without old, as a life that ended at once. The
-// caller holds roster.lock. A life with a host is left alone.
-func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old []byte) error {
+// caller holds roster.lock. A life with a host is left alone. mine says that the
+// spawn is the caller's and failed: its host may have died when it had just come
+// up, and has done nothing then.
+func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old []byte, mine bool) error {
 	alive, free, err := fsx.AcquireTenure(t.AliveLock(tm.Name), tenureWait)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -82,7 +102,7 @@ func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old []byte) error {
 		return nil
 	case err != nil:
 		return err
-	case now.SpawnID != tm.SpawnID || !halfSpawned(now):
+	case now.SpawnID != tm.SpawnID || !halfSpawned(now) && !(mine && now.Status == StatusIdle):
 		return nil // somebody else has finished this, or it came to live
 	case now.Child != nil && now.child().Liveness() != fsx.Dead:
 		if err := endProcess(now.child(), termGrace); err != nil {
@@ -96,6 +116,9 @@ func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old []byte) error {
 		if err := t.undoWorktree(ctx, now); err != nil {
 			return err
 		}
+	}
+	if err := t.closeLedger(now); err != nil {
+		return err
 	}
 	for _, path := range []string{t.promptFile(tm.Name), t.kickoffFile(tm.Name)} {
 		if err := fsx.Remove(path); err != nil {
@@ -121,6 +144,18 @@ func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old []byte) error {
 		return nil
 	}
 	return t.removeTeammate(tm.Name)
+}
+
+// closeLedger closes the row of a life whose host died right after it wrote it.
+func (t *Team) closeLedger(tm Teammate) error {
+	row, err := t.LedgerFind(t.ledgerRow(tm, LedgerClosed, "").TaskID)
+	if errs.CodeOf(err) == errs.NotFound {
+		return nil
+	}
+	if err != nil || row.SpawnID != tm.SpawnID || row.Status == LedgerClosed {
+		return err
+	}
+	return t.writeLedger(t.ledgerRow(tm, LedgerClosed, "zombie-sweep"))
 }
 
 // restoreRecord gives a name its old record back, unless mail came for the new

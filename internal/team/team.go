@@ -31,6 +31,19 @@ type Team struct {
 	// only when the gate of a claim is fixed. Nil means that no agent has one.
 	RoleVerify func(agent string) string
 
+	// OnAsks is told the open questions of a name, oldest first, whenever one
+	// was asked or settled by this process: a pane shows them, and is blocked as
+	// long as there are any. It must not block. Nil means that nobody shows them.
+	OnAsks func(ctx context.Context, name string, open []Question)
+
+	// OnTodo is told the title of a list that this process has changed. It must
+	// not block. Nil means that nobody shows it.
+	OnTodo func(name, title string)
+
+	// PiExtension writes the extension that gives a pi teammate its tools to a
+	// path. Nil means that there is none.
+	PiExtension func(path string) error
+
 	offers *offerMemory
 }
 

@@ -89,14 +89,15 @@ type Teammate struct {
 	LastOutputAt int64  `json:"lastOutputAt,omitempty"`
 	// ActiveAt is when it last gave output or got a prompt that was no steer, and
 	// ActiveBootMs the same by the clock of the boot BootID, which is never set.
-	ActiveAt     int64  `json:"activeAt,omitempty"`
-	ActiveBootMs int64  `json:"activeBootMs,omitempty"`
-	Turns        int    `json:"turns,omitempty"`
-	Usage        *Usage `json:"usage,omitempty"`
-	Error        string `json:"error,omitempty"`
-	CreatedAt    int64  `json:"createdAt"`
-	UpdatedAt    int64  `json:"updatedAt"`
-	StoppedAt    int64  `json:"stoppedAt,omitempty"`
+	ActiveAt     int64             `json:"activeAt,omitempty"`
+	ActiveBootMs int64             `json:"activeBootMs,omitempty"`
+	Turns        int               `json:"turns,omitempty"`
+	Usage        *Usage            `json:"usage,omitempty"`
+	TaskUsage    map[string]*Usage `json:"taskUsage,omitempty"` // the part of it that fell on tasks it held
+	Error        string            `json:"error,omitempty"`
+	CreatedAt    int64             `json:"createdAt"`
+	UpdatedAt    int64             `json:"updatedAt"`
+	StoppedAt    int64             `json:"stoppedAt,omitempty"`
 
 	extra map[string]json.RawMessage // members we do not know
 }
@@ -135,6 +136,7 @@ var teammateFields = []rawjson.Field[Teammate]{
 	{Name: "activeBootMs", Opt: true, Of: func(tm *Teammate) any { return &tm.ActiveBootMs }},
 	{Name: "turns", Opt: true, Of: func(tm *Teammate) any { return &tm.Turns }},
 	{Name: "usage", Opt: true, Of: func(tm *Teammate) any { return &tm.Usage }},
+	{Name: "taskUsage", Opt: true, Of: func(tm *Teammate) any { return &tm.TaskUsage }},
 	{Name: "error", Opt: true, Of: func(tm *Teammate) any { return &tm.Error }},
 	{Name: "createdAt", Of: func(tm *Teammate) any { return &tm.CreatedAt }},
 	{Name: "updatedAt", Of: func(tm *Teammate) any { return &tm.UpdatedAt }},

@@ -23,10 +23,18 @@ func (h *host) assigned(list []*inbox.Message) {
 	}
 }
 
+// latest is the last line of output, and when there was output last.
+func (h *host) latest() (string, time.Time) {
+	if h.output != nil {
+		return h.output()
+	}
+	return h.log.Last()
+}
+
 // noteOutput writes down what the teammate's latest output was, if there was
 // any since, and what change says. change may be nil.
 func (h *host) noteOutput(ctx context.Context, change func(*Teammate)) {
-	text, at := h.log.Last()
+	text, at := h.latest()
 	ms := int64(0)
 	if !at.IsZero() {
 		ms = at.UnixMilli()

@@ -68,7 +68,11 @@ func (w *tree) commit(ctx context.Context, f Finish, res *Result) error {
 	if err := w.keep(ctx, f.Branch, ref, head, tip, res); err != nil {
 		return err
 	}
-	if err := x.install(); err != nil {
+	busy, err := w.indexBusy(ctx)
+	if err == nil && busy == "" {
+		err = x.install()
+	}
+	if err != nil {
 		return err
 	}
 	if need {
@@ -196,10 +200,7 @@ func (w *tree) hold(ctx context.Context, branch, commit string, res *Result) err
 		}
 	}
 	for n := 1; ; n++ {
-		other := branch + detached
-		if n > 1 {
-			other += "-" + strconv.Itoa(n)
-		}
+		other := detachedName(branch, n)
 		tip, err := w.branchTip(ctx, other)
 		if err != nil {
 			return err
@@ -218,23 +219,46 @@ func (w *tree) hold(ctx context.Context, branch, commit string, res *Result) err
 	}
 }
 
+// detachedName is the nth name for what was done beside a branch.
+func detachedName(branch string, n int) string {
+	if n == 1 {
+		return branch + detached
+	}
+	return branch + detached + "-" + strconv.Itoa(n)
+}
+
+// lastDetached finds the branches of a worktree that is gone, as hold has made
+// and named them.
+func (r *repo) lastDetached(ctx context.Context, branch string, res *Result) error {
+	for n := 1; ; n++ {
+		other := detachedName(branch, n)
+		tip, err := r.branchTip(ctx, other)
+		if err != nil || tip == "" {
+			return err
+		}
+		if err := r.name(ctx, branch, other, tip, res); err != nil {
+			return err
+		}
+	}
+}
+
 // name sets the branches of the result: the worktree's own one, and another
 // that has the commit. The one with more in it comes first.
-func (w *tree) name(ctx context.Context, own, other, commit string, res *Result) error {
+func (r *repo) name(ctx context.Context, own, other, commit string, res *Result) error {
 	res.Branch, res.Others = own, nil
 	if own == other {
 		return nil
 	}
-	tip, err := w.branchTip(ctx, own)
+	tip, err := r.branchTip(ctx, own)
 	if err != nil {
 		return err
 	}
-	has, err := w.ancestor(ctx, commit, tip)
+	has, err := r.ancestor(ctx, commit, tip)
 	if err != nil || has {
 		return err
 	}
 	res.Branch = other
-	if within, err := w.ancestor(ctx, tip, commit); err != nil {
+	if within, err := r.ancestor(ctx, tip, commit); err != nil {
 		return err
 	} else if tip != "" && !within {
 		res.Others = []string{own}
@@ -244,7 +268,7 @@ func (w *tree) name(ctx context.Context, own, other, commit string, res *Result)
 
 // setRef moves a ref from one commit to another; from is "" for a new one.
 func (w *tree) setRef(ctx context.Context, ref, to, from string, follow bool) error {
-	args := []string{"-c", "core.fsync=all", "-c", "core.hooksPath=" + os.DevNull, "update-ref", "-m", "teams: leftover changes", "--create-reflog"}
+	args := []string{"-c", "core.fsync=all", "update-ref", "-m", "teams: leftover changes", "--create-reflog"}
 	if !follow {
 		args = append(args, "--no-deref")
 	}

@@ -32,6 +32,7 @@ func Create(ctx context.Context, p Plan) (warnings []string, err error) {
 		return nil, err
 	}
 	defer lock.Unlock()
+	r.sweepRecords()
 	rec, err := r.intent(ctx, p)
 	if err != nil {
 		return nil, err
@@ -93,8 +94,8 @@ func (r *repo) intent(ctx context.Context, p Plan) (*record, error) {
 		}
 		rec.Before = append(rec.Before, e.id)
 	}
-	for _, dir := range []string{filepath.Dir(r.dir()), r.dir()} {
-		if there, err := exists(dir); err != nil {
+	for _, dir := range []string{".pi", ".pi/worktrees"} {
+		if there, err := exists(filepath.Join(r.project, dir)); err != nil {
 			return nil, err
 		} else if !there {
 			rec.Made = append(rec.Made, dir)
@@ -110,7 +111,7 @@ func (r *repo) create(ctx context.Context, rec *record) (warnings []string, err 
 		return nil, err
 	}
 	_, err = r.git.run(ctx, call{
-		dir: r.top, time: workTime,
+		dir: r.top, time: workTime, hooks: true,
 		args: []string{"-c", "core.fsync=all", "worktree", "add", "--quiet", "--no-track", "-b", rec.Branch, "--", rec.Path, rec.Base},
 		started: func(p fsx.Process) error {
 			rec.Git = &p
@@ -132,7 +133,7 @@ func (r *repo) create(ctx context.Context, rec *record) (warnings []string, err 
 	case failed != nil:
 		text := "the post-checkout hook of the repository failed"
 		if failed.text != "" {
-			text += ": " + firstLine(failed.text)
+			text += ": " + lastReason(failed.text)
 		}
 		warnings = append(warnings, text)
 	}
@@ -152,29 +153,36 @@ func createError(rec *record, failed *gitError) error {
 	if e.Msg == "" {
 		e.Msg = "failed"
 	}
-	if strings.Contains(failed.text, "No space left on device") {
+	if strings.Contains(failed.text, "No space left on device") || strings.Contains(failed.text, "unable to write file") {
 		e.Hint = "make room on the disk, or use a role without worktree: true"
 	}
 	return e
 }
 
-// lastReason is the line of git's error output that says what went wrong: the
-// first fatal one, else the last.
+// lastReason is the part of git's error output that says what went wrong: the
+// first error and the fatal one, in which git often only says what it gave up;
+// without these the last line.
 func lastReason(text string) string {
-	last := ""
+	first, fatal, last := "", "", ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "fatal: ") {
-			if strings.Contains(text, "No space left on device") && !strings.Contains(line, "No space left") {
-				line += " (no space left on device)"
-			}
-			return firstLine(line)
+		switch {
+		case line == "":
+			continue
+		case strings.HasPrefix(line, "error: ") && first == "":
+			first = firstLine(line)
+		case strings.HasPrefix(line, "fatal: ") && fatal == "":
+			fatal = firstLine(line)
 		}
-		if line != "" {
-			last = line
-		}
+		last = firstLine(line)
 	}
-	return firstLine(last)
+	switch {
+	case first != "" && fatal != "":
+		return first + "; " + fatal
+	case first+fatal != "":
+		return first + fatal
+	}
+	return last
 }
 
 // whole says whether git finished the worktree: it has its branch at its base,

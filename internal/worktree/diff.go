@@ -66,8 +66,8 @@ func (r *repo) describe(ctx context.Context, res *Result) error {
 // diff compares two commits, without the programs and the looks that the user
 // may have configured.
 func (r *repo) diff(ctx context.Context, from, to string, limit int64, how ...string) (answer, error) {
-	args := []string{"diff", "-O" + os.DevNull, "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--submodule=short",
-		"--src-prefix=a/", "--dst-prefix=b/", "--no-relative"}
+	args := []string{"-c", "diff.relative=false", "diff", "-O" + os.DevNull, "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--submodule=short",
+		"--src-prefix=a/", "--dst-prefix=b/"}
 	args = append(args, how...)
 	return r.git.run(ctx, call{dir: r.common, env: r.env(), limit: limit, args: append(args, from, to, "--")})
 }

@@ -16,9 +16,9 @@ const maxExclude = 16 << 20
 
 func (r *repo) excludePath() string { return filepath.Join(r.common, "info", "exclude") }
 
-// excludeLine is the pattern that has git ignore the project's worktrees and
+// excludePattern is the pattern that has git ignore the project's worktrees and
 // nothing else. Such a pattern begins at the top of the checkout.
-func (r *repo) excludeLine() (string, error) {
+func (r *repo) excludePattern() (string, error) {
 	rel, err := filepath.Rel(r.top, r.dir())
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", errs.New(errs.Failure, "does not lie in the checkout %s", r.top).WithPath(r.dir())
@@ -38,10 +38,29 @@ func (r *repo) excludeLine() (string, error) {
 	return b.String(), nil
 }
 
+// What has to be added to info/exclude. A record names it so, since a path may
+// have bytes that JSON cannot hold.
+const (
+	excludeLine  = "line"
+	excludeBreak = "break and line" // the file does not end with one
+)
+
+// excludeText is the text that is meant.
+func (r *repo) excludeText(what string) (string, error) {
+	pattern, err := r.excludePattern()
+	switch {
+	case err != nil || what == "":
+		return "", err
+	case what == excludeBreak:
+		return "\n" + pattern + "\n", nil
+	}
+	return pattern + "\n", nil
+}
+
 // missingExclude is what has to be added to info/exclude; "" when it has the
 // line.
 func (r *repo) missingExclude() (string, error) {
-	line, err := r.excludeLine()
+	line, err := r.excludePattern()
 	if err != nil {
 		return "", err
 	}
@@ -55,9 +74,9 @@ func (r *repo) missingExclude() (string, error) {
 		}
 	}
 	if len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
-		line = "\n" + line
+		return excludeBreak, nil
 	}
-	return line + "\n", nil
+	return excludeLine, nil
 }
 
 func (r *repo) readExclude() ([]byte, error) {
@@ -73,11 +92,12 @@ func (r *repo) readExclude() ([]byte, error) {
 	return os.ReadFile(r.excludePath())
 }
 
-// addExclude adds text to info/exclude: all of it or nothing. The file is the
-// user's, so it is not replaced; its mode and its links stay.
-func (r *repo) addExclude(text string) (err error) {
-	if text == "" {
-		return nil
+// addExclude adds what is missing to info/exclude: all of it or nothing. The
+// file is the user's, so it is not replaced; its mode and its links stay.
+func (r *repo) addExclude(what string) error {
+	text, err := r.excludeText(what)
+	if err != nil || text == "" {
+		return err
 	}
 	path := r.excludePath()
 	if err := os.Mkdir(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -106,9 +126,10 @@ func (r *repo) addExclude(text string) (err error) {
 
 // dropExclude takes back what addExclude added, if it is still the end of the
 // file and no worktree needs it.
-func (r *repo) dropExclude(text string) error {
-	if text == "" {
-		return nil
+func (r *repo) dropExclude(what string) error {
+	text, err := r.excludeText(what)
+	if err != nil || text == "" {
+		return err
 	}
 	if there, err := exists(r.dir()); there || err != nil {
 		return err // others are there, or something is that is not to be seen

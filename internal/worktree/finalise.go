@@ -112,7 +112,7 @@ func finalise(ctx context.Context, f Finish, res *Result) error {
 			return err
 		}
 		res.Removed = true
-		if res.Head, err = r.branchTip(ctx, f.Branch); err != nil {
+		if err := r.lastDetached(ctx, f.Branch, res); err != nil {
 			return err
 		}
 		return r.describe(ctx, res)
@@ -190,8 +190,11 @@ func (r *repo) clear(path string, e *entry, rec *record) error {
 		return err
 	}
 	_ = fsx.FsyncDir(filepath.Dir(path))
-	if rec == nil {
-		return nil
+	if rec != nil {
+		if err := r.drop(path); err != nil {
+			return err
+		}
 	}
-	return r.drop(path)
+	r.sweepRecords()
+	return removeEmpty(filepath.Join(r.common, "worktrees"))
 }

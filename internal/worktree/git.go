@@ -18,7 +18,7 @@ import (
 const (
 	askTime   = time.Minute      // the longest that a question to git may take
 	workTime  = 15 * time.Minute // the longest for a checkout, or for storing changes
-	killGrace = 5 * time.Second  // TERM to KILL
+	killGrace = 2 * time.Second  // TERM to KILL, and how long what a hook has left may hold the output
 	maxErrors = 8 << 10          // what is kept of git's error output
 	maxOutput = 64 << 20         // what is kept of its output, where nothing smaller is asked for
 )
@@ -43,6 +43,7 @@ type call struct {
 	stdin []byte
 	limit int64         // how much output is kept, 0 for maxOutput; git is stopped when there is more
 	time  time.Duration // 0: askTime
+	hooks bool          // let the repository's hooks run
 
 	// started is called when git is there but has not begun yet, with its process,
 	// which leads a process group. An error of it lets git never begin, and so
@@ -105,6 +106,9 @@ func (g git) run(ctx context.Context, c call) (answer, error) {
 	defer cancel()
 	args := append([]string{"-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"-c", "advice.detachedHead=false", "-c", "core.quotePath=false", "-c", "color.ui=false", "-c", "submodule.recurse=false"}, c.args...)
+	if !c.hooks {
+		args = append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)
+	}
 	var cmd *exec.Cmd
 	if c.started == nil {
 		cmd = exec.CommandContext(ctx, g.path, args...)

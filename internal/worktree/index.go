@@ -125,7 +125,7 @@ func (x *index) collect(ctx context.Context) (problem string, err error) {
 			specs = append(specs, ":(top,exclude,literal)"+dir)
 		}
 	}
-	args := []string{"-c", "core.safecrlf=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsync=all", "-c", "core.fsyncMethod=batch",
+	args := []string{"-c", "core.safecrlf=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=batch",
 		"-c", "core.splitIndex=false", "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--ignore-errors"}
 	if x.sparse(ctx) {
 		args = append(args, "--sparse")
@@ -139,13 +139,8 @@ func (x *index) collect(ctx context.Context) (problem string, err error) {
 	return "", err
 }
 
-// install makes the copy the worktree's index, unless a git holds that.
-func (x *index) install() error {
-	if there, err := exists(x.w.file("index.lock")); there || err != nil {
-		return err
-	}
-	return os.Rename(x.path, x.w.file("index"))
-}
+// install makes the copy the worktree's index, which no git holds.
+func (x *index) install() error { return os.Rename(x.path, x.w.file("index")) }
 
 // sweep removes copies that a killed process has left. The caller holds the
 // lock, so they are nobody's.

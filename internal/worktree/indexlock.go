@@ -19,8 +19,7 @@ const (
 )
 
 // indexBusy says that a git works in the worktree, "" when none does. A lock
-// that a killed one has left is no reason to keep a directory, and is removed
-// with it.
+// that a killed one has left is removed.
 func (w *tree) indexBusy(ctx context.Context) (string, error) {
 	lock := w.file("index.lock")
 	end := time.Now().Add(indexPatience)

@@ -192,7 +192,7 @@ func (r *repo) nextNumber(ctx context.Context, name string) (int, error) {
 		ref = strings.TrimSuffix(ref, "\n")
 		if ref == "refs/heads/teams" {
 			return 0, errs.New(errs.Conflict, `there is a branch "teams", which leaves no room for branches teams/%s-1`, name).
-				WithPath(r.top).WithHint("git branch -m teams another-name")
+				WithPath(r.top).WithHint("rename that branch with git branch -m")
 		}
 		if _, short, ok := strings.Cut(ref, "/teams/"); ok {
 			// teams/ann-1/x takes teams/ann-1, and so does teams/ann-1-detached for a

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -28,8 +29,8 @@ type record struct {
 	State     string       `json:"state"`
 	CreatedAt int64        `json:"createdAt"`         // epoch ms
 	Before    []string     `json:"before,omitempty"`  // git's records that were there
-	Made      []string     `json:"made,omitempty"`    // directories that were missing, outer ones first
-	Exclude   string       `json:"exclude,omitempty"` // what was to be added to info/exclude
+	Made      []string     `json:"made,omitempty"`    // directories of the project that were missing, outer ones first
+	Exclude   string       `json:"exclude,omitempty"` // what was to be added to info/exclude: a line, or a break and a line
 	Git       *fsx.Process `json:"git,omitempty"`     // the git that makes it
 }
 
@@ -117,4 +118,19 @@ func (r *repo) drop(path string) error {
 	}
 	_ = os.Remove(r.recordsDir()) // if it was the last one
 	return nil
+}
+
+// sweepRecords removes what a process that was killed has left among the
+// records. The caller holds the lock, so nobody writes there.
+func (r *repo) sweepRecords() {
+	list, err := os.ReadDir(r.recordsDir())
+	if err != nil {
+		return
+	}
+	for _, d := range list {
+		if fsx.IsTemp(d.Name()) || strings.HasPrefix(d.Name(), removing) {
+			_ = os.RemoveAll(filepath.Join(r.recordsDir(), d.Name()))
+		}
+	}
+	_ = os.Remove(r.recordsDir()) // if nothing is there
 }

@@ -130,7 +130,10 @@ func (r *repo) branchTip(ctx context.Context, branch string) (string, error) {
 }
 
 func commitOf(ctx context.Context, g git, dir string, env []string, ref string) (string, error) {
-	id, err := g.ask(ctx, dir, env, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	if strings.HasPrefix(ref, "-") {
+		return "", nil // no ref, and an option to git
+	}
+	id, err := g.ask(ctx, dir, env, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if exitCode(err) > 0 {
 		return "", nil
 	}
@@ -200,11 +203,22 @@ func (r *repo) entryOf(path string) (*entry, error) {
 // forget removes git's record of a worktree that is gone. Git's own command for
 // it refuses what is not whole, and its prune would take those of others too.
 func (r *repo) forget(e entry) error {
-	if err := os.RemoveAll(e.dir); err != nil {
+	// Moved away first: half of one would be nobody's.
+	if err := fsx.MkdirAll(r.common, r.recordsDir()); err != nil {
 		return err
 	}
-	_ = os.Remove(filepath.Dir(e.dir)) // git removes the last one's parent as well
-	return nil
+	going := filepath.Join(r.recordsDir(), removing+e.id)
+	if err := os.RemoveAll(going); err != nil {
+		return err
+	}
+	if err := os.Rename(e.dir, going); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(going); err != nil {
+		return err
+	}
+	// Git removes the directory of all with the last one.
+	return removeEmpty(filepath.Join(r.common, "worktrees"))
 }
 
 // exists says whether there is anything at path, a dangling link included.

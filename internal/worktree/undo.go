@@ -43,6 +43,7 @@ func Undo(ctx context.Context, t Tree) (kept string, err error) {
 		return "", err
 	}
 	defer lock.Unlock()
+	r.sweepRecords()
 	rec, err := r.readRecord(t.Path)
 	if err != nil {
 		return "", err
@@ -85,9 +86,14 @@ func (r *repo) undo(ctx context.Context, rec *record) (kept string, err error) {
 	if err := r.dropBranch(ctx, rec, tip); err != nil {
 		return "", err
 	}
+	if err := removeEmpty(filepath.Join(r.common, "worktrees")); err != nil {
+		return "", err
+	}
 	for _, dir := range slices.Backward(rec.Made) {
-		// It may have got other entries, or be another's work by now.
-		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, fs.ErrExist) {
+		if !filepath.IsLocal(dir) {
+			continue
+		}
+		if err := removeEmpty(filepath.Join(r.project, dir)); err != nil {
 			return "", err
 		}
 	}
@@ -169,13 +175,26 @@ func (r *repo) dropBranch(ctx context.Context, rec *record, tip string) error {
 	ref := "refs/heads/" + rec.Branch
 	if rec.Git != nil {
 		// A git that was killed leaves the lock of what it wrote.
-		_ = os.Remove(filepath.Join(r.common, filepath.FromSlash(ref)+".lock"))
+		_ = os.Remove(filepath.Join(r.common, ref+".lock"))
 	}
-	if tip == "" {
+	if tip != "" {
+		if _, err := r.ask(ctx, "update-ref", "--no-deref", "-d", ref, tip); err != nil {
+			return err
+		}
+	}
+	// Git removes them with the last branch, but not when it was killed.
+	return errors.Join(removeEmpty(filepath.Join(r.common, "refs/heads/teams")), removeEmpty(filepath.Join(r.common, "logs/refs/heads/teams")))
+}
+
+// removeEmpty removes a directory that was made for the worktree, unless it has
+// got other entries, or is something else by now.
+func removeEmpty(dir string) error {
+	err := syscall.Rmdir(dir)
+	switch err {
+	case nil, syscall.ENOENT, syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.EEXIST:
 		return nil
 	}
-	_, err := r.ask(ctx, "update-ref", "--no-deref", "-d", ref, tip)
-	return err
+	return &fs.PathError{Op: "rmdir", Path: dir, Err: err}
 }
 
 // removeTree removes a directory with everything below it. Directories that
@@ -184,7 +203,7 @@ func removeTree(path string) error {
 	err := os.RemoveAll(path)
 	for range 3 {
 		switch {
-		case err == nil:
+		case err == nil, errors.Is(err, syscall.ENOTDIR): // a parent is a file
 			return nil
 		case errors.Is(err, fs.ErrPermission):
 			_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {

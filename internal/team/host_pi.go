@@ -1,0 +1,289 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/pi"
+)
+
+// piDriver runs one pi for as long as the teammate lives. A message counts as
+// read when pi has shown it as its own.
+type piDriver struct {
+	*host
+	pi *pi.Process
+
+	mu       sync.Mutex // guards what follows
+	wg       sync.WaitGroup
+	carrying map[pi.Mode]int // deliveries that are under way
+	failures int             // in a row
+	retryAt  time.Time       // when the next may be
+	line     string          // text that may still grow, not in the log yet
+	used     pi.Usage        // not in the record yet
+	ending   bool            // the end of pi is wanted
+}
+
+// piStartLock is held while one pi of the session starts, since several at once
+// take much longer than one after the other.
+func (p Place) piStartLock() string { return filepath.Join(p.TeamDir(), "pi-start.lock") }
+
+// extensionTools are the tools that the extension gives to a teammate. They are
+// added to the tools of its role.
+var extensionTools = [...]string{"send_message", "task_list", "task_claim", "task_submit"}
+
+func (d *piDriver) start(ctx context.Context) error {
+	if r, err := pi.RepairSession(d.tm.SessionFile); err != nil {
+		return err
+	} else if r.Cut > 0 {
+		d.log.Event("the last line of the conversation was torn; %d bytes of it are kept in %s", r.Cut, r.Kept)
+	}
+	c := pi.Config{
+		Dir: d.tm.Cwd, Env: d.environ(), SpawnID: d.tm.SpawnID, Session: d.tm.SessionFile,
+		SystemPromptFiles: []string{d.t.promptFile(d.tm.Name)}, StartLock: d.t.piStartLock(),
+		BeforeRun: func(pid int) error { return d.recordChild(ctx, pid) },
+		Events: pi.Events{
+			OnState: d.onState, OnActivity: d.onActivity, OnRunEnd: d.onRunEnd,
+			OnUsage: func(u pi.Usage) {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				d.used.Add(u)
+			},
+		},
+	}
+	if d.tm.Model != "inherit" {
+		c.Model = d.tm.Model
+	}
+	if len(d.tm.Tools) > 0 {
+		c.Tools = append(append([]string{}, d.tm.Tools...), extensionTools[:]...)
+	}
+	if d.t.PiExtension != nil {
+		path := filepath.Join(d.t.TeammateDir(d.tm.Name), "teams.ts")
+		if err := d.t.PiExtension(path); err != nil {
+			return err
+		}
+		c.Extensions = []string{path}
+	}
+	p, err := pi.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	d.pi = p
+	d.output = func() (string, time.Time) {
+		text := p.Activity().Line()
+		return text, p.LastOutput()
+	}
+	d.log.Event("pi %d runs with model %s, %d messages restored", p.PID(), p.Info().Model, p.Info().Messages)
+	return nil
+}
+
+func (d *piDriver) recordChild(ctx context.Context, pid int) error {
+	child, err := fsx.ProcessOf(pid)
+	if err != nil {
+		return err
+	}
+	return d.update(ctx, func(tm *Teammate) { tm.Child = &child })
+}
+
+func (d *piDriver) run(ctx context.Context) error {
+	prompts, cancel := context.WithCancel(ctx)
+	defer d.wg.Wait()
+	defer cancel() // what was not shown stays unread
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		stop, interrupt, err := d.look()
+		if err != nil || stop != "" || ctx.Err() != nil {
+			return err
+		}
+		if interrupt {
+			d.log.Event("interrupted")
+			if err := d.pi.Interrupt(ctx); err != nil && ctx.Err() == nil {
+				d.log.Event("%v", err)
+			}
+		}
+		d.deliver(prompts, pi.Steer)
+		d.deliver(prompts, pi.FollowUp)
+		select {
+		case <-ctx.Done():
+		case <-d.pi.Done():
+			d.flush(ctx)
+			return errs.New(errs.Failure, "%s", d.pi.Exit().Reason())
+		case <-d.watch.C:
+		case <-ticker.C:
+			d.flush(ctx)
+		}
+	}
+}
+
+// end ends pi, after its turn when that ends in time, and what it left.
+func (d *piDriver) end(now bool) error {
+	if d.pi == nil {
+		return sweep(d.tm.SpawnID, termGrace)
+	}
+	ctx := context.Background()
+	if !now {
+		wait, cancel := context.WithTimeout(ctx, turnGrace)
+		d.awaitIdle(wait)
+		cancel()
+	}
+	err := d.pi.Stop(ctx, termGrace)
+	d.flush(ctx)
+	return errors.Join(err, sweep(d.tm.SpawnID, termGrace))
+}
+
+// awaitIdle waits for the end of the running turn, unless the end is wanted at
+// once meanwhile.
+func (d *piDriver) awaitIdle(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	idle := make(chan struct{})
+	go func() { defer close(idle); _ = d.pi.WaitIdle(ctx) }()
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-idle:
+			return
+		case <-d.watch.C:
+		case <-ticker.C:
+		}
+		if stop, interrupt, err := d.look(); err != nil || stop == StopNow {
+			return
+		} else if interrupt {
+			_ = d.pi.Interrupt(ctx)
+		}
+	}
+}
+
+// deliver hands over the unread messages of a mode, if there are any, beside
+// what is being delivered.
+func (d *piDriver) deliver(ctx context.Context, mode pi.Mode) {
+	d.mu.Lock()
+	busy := d.carrying[mode] > 0 && mode == pi.FollowUp || time.Now().Before(d.retryAt)
+	d.mu.Unlock()
+	if busy || !d.hasMail(mode) {
+		return
+	}
+	d.mu.Lock()
+	if d.carrying == nil {
+		d.carrying = map[pi.Mode]int{}
+	}
+	d.carrying[mode]++
+	d.mu.Unlock()
+	locked := make(chan struct{}) // the messages are taken, or there were none
+	d.wg.Go(func() {
+		var once sync.Once
+		taken := func() { once.Do(func() { close(locked) }) }
+		defer taken()
+		d.carry(ctx, mode, taken)
+		d.mu.Lock()
+		d.carrying[mode]--
+		d.mu.Unlock()
+	})
+	<-locked // so that the next look does not take the same for new
+}
+
+// hasMail reports whether there may be unread messages of a mode that nobody is
+// delivering. Messages that are being delivered are locked.
+func (d *piDriver) hasMail(mode pi.Mode) bool {
+	ids, err := d.t.Box(d.tm.Name).IDs(false)
+	if err != nil {
+		d.log.Event("%v", err)
+		return false
+	}
+	for _, id := range ids {
+		m, err := d.t.Box(d.tm.Name).Peek(id, false)
+		if err == nil && modeOf(m) == mode {
+			return true
+		}
+	}
+	return false
+}
+
+func modeOf(m *inbox.Message) pi.Mode {
+	if m.Later != "" {
+		return pi.FollowUp
+	}
+	return pi.Steer
+}
+
+// errUnshown says that pi has not shown a message: it stays unread.
+var errUnshown = errors.New("pi has not shown it")
+
+// carry delivers what is unread in one prompt, and marks it when pi has shown it.
+func (d *piDriver) carry(ctx context.Context, mode pi.Mode, taken func()) {
+	who := Identity{Name: d.tm.Name, SpawnID: d.tm.SpawnID, Agent: d.tm.Agent}
+	var why error
+	outcome := pi.Pending
+	n, _, problems, err := d.t.Receive(ctx, ReceiveRequest{
+		Who: who, Max: maxWakeMessages, Only: func(m *inbox.Message) bool { return modeOf(m) == mode },
+		Batch: func(list []*inbox.Message, _ int) error {
+			taken()
+			d.assigned(list)
+			outcome, why = d.pi.Prompt(ctx, promptID(list), promptText(list), mode)
+			if outcome != pi.Acknowledged {
+				return errUnshown
+			}
+			d.log.Event("delivered: %s", wakeText(list))
+			return nil
+		},
+	})
+	for _, p := range problems {
+		d.log.Event("%v", p)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case ctx.Err() != nil, outcome == pi.Pending && err == nil:
+	case err == nil:
+		if n > 0 {
+			d.failures, d.retryAt = 0, time.Time{}
+		}
+	case errors.Is(err, errUnshown):
+		d.refused(ctx, why)
+	default:
+		d.refused(ctx, err)
+	}
+}
+
+// refused plans the next attempt, and tells the leader of a row of failures once.
+// The caller holds mu.
+func (d *piDriver) refused(ctx context.Context, why error) {
+	pause := min(firstRetry<<min(d.failures, 16), longestRetry)
+	d.failures++
+	d.retryAt = time.Now().Add(pause)
+	d.log.Event("%v; the messages stay unread, next attempt in %s", why, pause)
+	if d.failures == toldAfter {
+		d.tellUnwakeable(ctx, d.failures, fmt.Sprint(why))
+	}
+}
+
+// promptID names a prompt by its messages, so that the same is not sent twice.
+func promptID(list []*inbox.Message) string {
+	ids := make([]string, len(list))
+	for i, m := range list {
+		ids[i] = m.ID
+	}
+	return strings.Join(ids, "+")
+}
+
+// promptText is what pi gets: the first message of its life as it is, since it
+// is the leader's own words, and everything else in the form for agents.
+func promptText(list []*inbox.Message) string {
+	if len(list) == 1 && list[0].From == LeaderName && list[0].Event == eventKickoff {
+		return string(list[0].Body)
+	}
+	var b strings.Builder
+	for _, m := range list {
+		b.WriteString(m.AgentText())
+	}
+	return b.String()
+}
