@@ -200,3 +200,54 @@ func (t *Team) LedgerFind(id string) (LedgerRow, error) {
 	}
 	return LedgerRow{}, errs.New(errs.NotFound, "the ledger has no %s", id).WithHint("teams ledger list")
 }
+
+// keptConversation is where the conversation of a row lies: where the row says,
+// or where the end of its session has put it. "" when there is none.
+func (t *Team) keptConversation(row *LedgerRow) string {
+	if row.SessionFile == nil {
+		return ""
+	}
+	if kept := filepath.Join(filepath.Dir(t.LedgerPath()), row.TaskID+".jsonl"); !fileExists(*row.SessionFile) && fileExists(kept) {
+		return kept
+	}
+	return *row.SessionFile
+}
+
+// keepConversations moves the conversations of a session that ends beside the
+// ledger, and says there where they are, so that their teammates can be revived.
+func (t *Team) keepConversations() error {
+	all, _, err := t.List()
+	if err != nil {
+		return err
+	}
+	for _, tm := range all {
+		if tm.SessionFile == "" || filepath.Dir(tm.SessionFile) != t.TeammateDir(tm.Name) {
+			continue
+		}
+		id := tm.TaskID
+		if fsx.CheckSessionKey(id) != nil {
+			id = tm.SpawnID
+		}
+		kept := filepath.Join(filepath.Dir(t.LedgerPath()), id+".jsonl")
+		err := fsx.Move(tm.SessionFile, kept)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // it has never said anything
+		case errors.Is(err, fs.ErrExist):
+			// An earlier life of it was kept, and this one went on from a copy.
+			kept = filepath.Join(filepath.Dir(kept), id+"-"+tm.SpawnID+".jsonl")
+			err = fsx.Move(tm.SessionFile, kept)
+		}
+		if err != nil {
+			return err
+		}
+		if err := fsx.FsyncDir(filepath.Dir(kept)); err != nil {
+			return err
+		}
+		tm.SessionFile = kept
+		if err := t.writeLedger(t.ledgerRow(tm, LedgerClosed, "gc")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

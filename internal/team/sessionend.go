@@ -83,6 +83,9 @@ func (t *Team) EndSession(ctx context.Context, b *fsboard.Board, now bool) (Ende
 	if ended.Mail, err = t.keepMail(); err != nil {
 		return ended, err
 	}
+	if err := t.keepConversations(); err != nil {
+		return ended, err
+	}
 	return ended, t.removeTeam()
 }
 

@@ -240,8 +240,8 @@ func (t *Team) newResident(r *SpawnRequest, p *prepared) Teammate {
 	}
 	if r.Revive != nil {
 		tm.TaskID = r.Revive.TaskID
-		if r.Revive.SessionFile != nil {
-			tm.SessionFile = *r.Revive.SessionFile
+		if file := t.keptConversation(r.Revive); file != "" {
+			tm.SessionFile = file
 		}
 	}
 	return tm
