@@ -45,7 +45,7 @@ func (t *Team) undoWorktree(ctx context.Context, tm Teammate) error {
 // directory that cannot be put away stays, and the leader is told why.
 func (t *Team) finaliseWorktree(ctx context.Context, tm Teammate) (Teammate, error) {
 	r, ferr := worktree.Finalise(ctx, worktree.Finish{
-		Tree: t.tree(tm), Author: tm.Name, Message: "Leftover changes of " + tm.Name, Remove: true,
+		Tree: t.tree(tm), Author: tm.Name, Message: "Leftover changes of " + tm.Name, Base: tm.Base, Remove: true,
 	})
 	if errs.CodeOf(ferr) == errs.Busy || ctx.Err() != nil {
 		return tm, ferr // nothing is wrong with the worktree: it is tried again
