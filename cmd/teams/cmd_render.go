@@ -16,7 +16,7 @@ var renderEntry = Entry{
 	Examples: []string{
 		`echo '{"tool":"spawn","call":{"agent":"worker"},"return":{}}' | teams render`,
 		`teams status ann --json | teams render --tool status --call '{"name":"ann"}' -x`,
-		`teams render --tool spawn --call '{"agent":"worker","label":"code review"}' --partial </dev/null`,
+		`teams render --tool spawn --call '{"agent":"worker","label":"code review"}' --partial`,
 	},
 	New:    func() Command { return new(renderCmd) },
 	NoJSON: true,
@@ -41,6 +41,9 @@ func (c *renderCmd) Help() string {
 		"No state is read or written."
 }
 
+// ReadPlain implements plainReader.
+func (c *renderCmd) ReadPlain(args []string) bool { return len(args) == 0 }
+
 // Check implements checker.
 func (c *renderCmd) Check() error {
 	if c.Width != nil && *c.Width < 1 {
@@ -53,9 +56,12 @@ func (c *renderCmd) Check() error {
 }
 
 func (c *renderCmd) Run(_ context.Context, e *Env) error {
-	input, err := e.Bytes("-")
-	if err != nil {
-		return err
+	var input []byte
+	if c.Tool == "" || !e.StdinIsTerminal() {
+		var err error
+		if input, err = e.Bytes("-"); err != nil {
+			return err
+		}
 	}
 	d, err := c.decode(input)
 	if err != nil {

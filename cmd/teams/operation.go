@@ -19,16 +19,23 @@ func (e *Env) operation(op render.Operation, data any, called bool) {
 	if op.Return == nil {
 		op.Return = render.Fields{}
 	}
-	e.Result(data, func(w *render.Writer) {
+	e.Result(data, e.operationText(op, called))
+}
+
+// operationText writes an operation; called: its call row stands there already.
+func (e *Env) operationText(op render.Operation, called bool) func(*render.Writer) {
+	return func(w *render.Writer) {
 		switch {
 		case e.Quiet:
-			w.Linef("%s", op.Subject())
+			for _, s := range op.Subjects() {
+				w.Linef("%s", s)
+			}
 		case called:
 			w.Outcome(op)
 		default:
 			w.Operation(op)
 		}
-	})
+	}
 }
 
 // Progress is an operation under way. On a terminal its call row is shown at
@@ -75,17 +82,7 @@ func (p *Progress) Fail(err error, ret render.Fields, data any) error {
 	op := p.op
 	op.Partial = false
 	op.Return, op.Error, op.ReturnCode = failedReturn(err, ret), err.Error(), errs.Exit(errs.CodeOf(err))
-	called := p.called
-	return p.e.Fail(err, data, func(w *render.Writer) {
-		switch {
-		case p.e.Quiet:
-			w.Linef("%s", op.Subject())
-		case called:
-			w.Outcome(op)
-		default:
-			w.Operation(op)
-		}
-	})
+	return p.e.Fail(err, data, p.e.operationText(op, p.called))
 }
 
 // Close removes the line for good. It may be called at any time, and more than

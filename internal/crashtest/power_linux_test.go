@@ -280,7 +280,7 @@ func (p *powerCut) check(t *testing.T, c Cut, told int) {
 	if exists {
 		_, err = b.Fold(ctx, true)
 	}
-	if err := errors.Join(err, w.age(), b.Fix(ctx), tm.Fix(ctx)); err != nil {
+	if err := errors.Join(err, w.age(), b.Fix(ctx), tm.Fix(ctx, b)); err != nil {
 		t.Errorf("fold and fix: %v", err)
 	}
 	if s := verify("after a fix"); s != nil {

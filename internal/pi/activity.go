@@ -29,7 +29,7 @@ func (s State) String() string {
 }
 
 // Usage is what model calls used: tokens, cost in the currency of pi's price
-// list, and the number of calls.
+// list, and the number of calls. Pi does not tell what its compactions use.
 type Usage struct {
 	Input      int64   `json:"input"`
 	Output     int64   `json:"output"`

@@ -16,7 +16,7 @@ type Config struct {
 	Dir     string   // working directory
 	Env     []string // whole environment; nil: that of this process. TEAMS_GATE is left out
 	// SpawnID is the value of TEAMS_SPAWN in Env. When pi has ended, whatever
-	// still carries it is ended too. "": nothing is looked for.
+	// still carries it is ended too, but this process. "": nothing is looked for.
 	SpawnID string
 
 	Session           string   // absolute path of the session file, which need not be there; "": none is kept
@@ -43,7 +43,7 @@ type Config struct {
 // Events are told what pi does. All are called from one goroutine, and any may
 // be nil. A slow one never keeps pi's output from being read: meanwhile usage
 // adds up, text lines and states that followed each other become one, and the
-// oldest activities are dropped.
+// oldest activities are dropped. None may call Stop, which waits for them.
 type Events struct {
 	OnState    func(State)    // a new state
 	OnActivity func(Activity) // something was done

@@ -94,10 +94,9 @@ func TestDeathAtPrompt(t *testing.T) {
 
 // A pi that closes its output is ended.
 func TestClosedOutput(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 5 s")
-	}
-	t.Parallel()
+	old := afterOutput
+	afterOutput = 100 * time.Millisecond
+	t.Cleanup(func() { afterOutput = old })
 	r := fakeWith(t, "close-out=1", nil)
 	if out, err := r.tell("a", "first", Steer); out != Lost {
 		t.Errorf("%v, %v", out, err)
@@ -182,11 +181,11 @@ func TestSlowConsumer(t *testing.T) {
 	r := fakeWith(t, "", func(c *Config) {
 		c.Events = Events{OnActivity: func(a Activity) { <-block; all = append(all, a) }, OnState: func(State) { <-block }, OnUsage: func(Usage) { <-block }}
 	})
-	for range 200 {
+	for range 120 {
 		r.say("THINK a\nRUN true", Steer)
 		r.rest()
 	}
-	if u := r.Usage(); u.Turns != 400 {
+	if u := r.Usage(); u.Turns != 240 {
 		t.Errorf("%+v", u)
 	}
 	release()
@@ -195,7 +194,7 @@ func TestSlowConsumer(t *testing.T) {
 	for _, a := range all {
 		dropped += a.Dropped
 	}
-	if len(all) > 2*maxActivities || dropped == 0 || len(all)+dropped < 1200 {
+	if len(all) > 2*maxActivities || dropped == 0 || len(all)+dropped < 720 {
 		t.Errorf("%d activities, %d dropped", len(all), dropped)
 	}
 }

@@ -30,6 +30,7 @@ type Process struct {
 	lastOutput atomic.Int64 // ms
 	grace      atomic.Int64 // of the sweep, ns
 	started    atomic.Bool  // pi has answered once
+	guarded    atomic.Bool  // the session file has its mode
 
 	reap   sync.Mutex // guards reaped: signals go to a group that is ours for sure
 	reaped bool

@@ -105,7 +105,8 @@ func (q *queue) init() {
 // the first one's outcome, and once it was acknowledged, that is the answer at
 // once; after Refused and Lost it is sent anew. Bytes that are no UTF-8 are
 // replaced, and a text that pi would take as a command (it begins with / or !)
-// has a line put before it.
+// has a line put before it. A text that an extension of pi rewrites is not known
+// again, and counts as Lost.
 //
 // The error is nil for Acknowledged alone; it has code usage for an empty text,
 // and is that of ctx for Pending.

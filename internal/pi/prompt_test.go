@@ -1,6 +1,7 @@
 package pi
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,6 +32,9 @@ func TestOneRun(t *testing.T) {
 			t.Errorf("usage %+v", u)
 		}
 		r.stop(0)
+		if info, err := os.Stat(r.c.Session); err != nil || info.Mode() != 0o600 {
+			t.Errorf("session file: %v, %v", info, err)
+		}
 		want := "run_start  \ndelivered  THINK first\\n**let me** look\nthinking  **let me** look\ntool_start bash echo $TEAMS_NAME-$PI_CODING_AGENT\ntool_end bash \ntext  TOOL SAID: ann-true\nrun_end  stop\n"
 		if got := lines(r.watch.activities); got != want {
 			t.Errorf("activities:\n%s\nwant:\n%s", got, want)

@@ -22,8 +22,9 @@ func (p *Process) readLoop() {
 	go p.endSilent()
 }
 
-// afterOutput is how long pi may live on when it has closed its output.
-const afterOutput = 5 * time.Second
+// afterOutput is how long pi may live on when it has closed its output. Tests
+// make it shorter.
+var afterOutput = 5 * time.Second
 
 // endSilent ends a pi that has closed its output and does not exit: it is of no
 // use to anybody.

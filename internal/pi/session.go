@@ -100,6 +100,23 @@ func RepairSession(path string) (r Repair, err error) {
 	return r, err
 }
 
+// guardSession makes the session file readable for its owner alone. Pi creates
+// it when the model has answered for the first time, as the umask has it, and
+// that may be meant for the files of the project.
+func (p *Process) guardSession() {
+	if p.guarded.Load() || p.c.Session == "" {
+		return
+	}
+	f, err := os.OpenFile(p.c.Session, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return // not there yet
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		p.guarded.Store(f.Chmod(0o600) == nil)
+	}
+}
+
 // lastLineFeed returns the offset behind the last line feed; 0 without one.
 func lastLineFeed(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, sessionChunk)

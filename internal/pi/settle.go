@@ -129,6 +129,9 @@ func (p *Process) settleLoop() {
 		}
 		p.update()
 		p.mu.Unlock()
+		if settled {
+			p.guardSession()
+		}
 		if same && !settled {
 			p.sleep(pause)
 			pause = min(2*pause, lastPause)

@@ -207,6 +207,7 @@ func (p *Process) waitLoop(errRead *os.File, tailed chan struct{}) {
 	close(p.gone)
 	p.end()
 	p.endAll()
+	p.guardSession()
 	if p.c.SpawnID != "" {
 		_, p.left = Sweep(p.c.SpawnID, time.Duration(p.grace.Load()))
 	}

@@ -79,7 +79,7 @@ func TestStopLeavesNothing(t *testing.T) {
 				cancel()
 			}
 			begin := time.Now()
-			if err := r.Stop(ctx, time.Second); err != nil {
+			if err := r.Stop(ctx, 500*time.Millisecond); err != nil {
 				t.Errorf("%s: %v", test.name, err)
 			}
 			cancel()
@@ -108,6 +108,7 @@ func TestExitLeavesNothing(t *testing.T) {
 		r := start(t, b, pitest.Settings{}, nil)
 		r.say(leaveChildren+"sleep 305", Steer)
 		list := r.children()
+		r.grace.Store(int64(300 * time.Millisecond))
 		out := make(chan Outcome, 1)
 		go func() {
 			o, _ := r.tell("x", "never seen", Steer)

@@ -75,7 +75,7 @@ func Spinner(frame int) string {
 func ActivityRow(spinner, name, activity string, columns int) string {
 	line := max(10, columns-1)
 	spinner, name = safeFold(spinner), safeFold(name)
-	room := max(2, line-Width(" "+spinner+separator))
+	room := max(2, line-Width(" "+spinner+" "+separator))
 	nameCells := max(1, min(Width(name), room*2/5))
 	return Truncate(" "+spinner+" "+Truncate(name, nameCells)+separator+
 		Truncate(PlainMarkdown(activity), max(1, room-nameCells)), line)

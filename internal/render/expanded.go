@@ -275,7 +275,7 @@ func (w *Writer) value(indent, base int, written, name, key string, v Value) (bl
 	switch v.kind {
 	case text:
 		s := v.text
-		if isBlock(name) || strings.Contains(s, "\n") {
+		if strings.Contains(s, "\n") || isBlock(name) && !isID(s) {
 			if name == "error" {
 				s = withoutPaneIDs(s)
 			}

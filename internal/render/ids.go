@@ -15,6 +15,12 @@ func isOpaque(s string) bool {
 	return hasUUID(s) || isHex(s) && len(s) >= 16 || isStamped(s) || isShepherdID(s)
 }
 
+// isID reports whether s is nothing but an id: an opaque one, or that of a task.
+func isID(s string) bool {
+	digits, ok := strings.CutPrefix(s, "t_")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == "" || isOpaque(s)
+}
+
 // hasUUID looks for 8-4-4-4-12 hexadecimal digits.
 func hasUUID(s string) bool {
 	for i := 0; i+36 <= len(s); i++ {
@@ -155,7 +161,7 @@ func isHidden(f Field) bool {
 func isInternal(name string) bool {
 	switch name {
 	case "artifactSession", "fieldnote", "parentSession", "parentSessionPath", "sessionArtifact",
-		"bootId", "bootMs", "startTime", "pidNamespace", "drained", "child", "token", "isError":
+		"bootId", "bootMs", "activeBootMs", "startTime", "pidNamespace", "drained", "child", "token", "isError":
 		return true
 	}
 	return false

@@ -17,7 +17,8 @@ type Notification struct {
 	IDs Fields
 	// Fields are what else it tells, "message" among them.
 	Fields Fields
-	// Collapsed asks for two lines: the title, and the start of the message.
+	// Collapsed asks for two lines: the title, and the start of the message. The
+	// long form shows all of it nevertheless.
 	Collapsed bool
 }
 
@@ -56,7 +57,7 @@ func newNotification(v Value) (*Notification, error) {
 // is.
 func (w *Writer) Notification(n Notification) {
 	w.spans([]Cell{{w.message(withoutPaneIDs(n.Title)), Bold}})
-	if n.Collapsed {
+	if n.Collapsed && !w.opt.Expanded {
 		if s := w.message(n.Fields.text("message", "text", "output", "summary")); s != "" {
 			w.spans([]Cell{{Truncate(s, lineCells), Plain}})
 		}

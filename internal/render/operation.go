@@ -130,19 +130,37 @@ func firstLine(s string) string {
 	return ""
 }
 
-// Subject is the id or name of what came back, or else of what the call is
-// about; "" when there is none. It is what -q prints, and not harmless.
-func (o Operation) Subject() string {
-	for _, f := range []Fields{o.Return, o.Call} {
-		if s := f.text("name", "id", "taskId"); s != "" {
-			return s
-		}
-		for _, record := range []string{"task", "teammate", "message"} {
-			v, _ := f.find(record)
-			if s := v.fields.text("name", "id"); s != "" {
-				return s
-			}
+// Subjects are the ids or names of what came back, or else the one that the
+// call is about. They are what -q prints, and not harmless.
+func (o Operation) Subjects() []string {
+	if s := o.Return.text("name", "id", "taskId", "task"); s != "" {
+		return []string{s}
+	}
+	for _, record := range []string{"task", "teammate", "message"} {
+		v, _ := o.Return.find(record)
+		if s := v.fields.text("name", "id"); s != "" {
+			return []string{s}
 		}
 	}
-	return ""
+	for _, list := range []string{"names", "ids", "ended", "settled", "teammates", "tasks", "messages"} {
+		items, ok := o.Return.list(list)
+		if !ok {
+			continue
+		}
+		var out []string
+		for _, v := range items {
+			s, _ := v.scalar()
+			if v.kind == object {
+				s = v.fields.text("name", "id", "taskId")
+			}
+			if s != "" {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	if s := o.Call.text("name", "id", "taskId"); s != "" {
+		return []string{s}
+	}
+	return nil
 }

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 // rows decodes an operation and returns its call row and its result row.
@@ -138,6 +140,8 @@ func TestExpandedValues(t *testing.T) {
 		{"nested", `{"tool":"f","call":{"o":{"a":{"b":"c"},"e":{}}}}`, "f\n\ncall\no:\n  a:\n    b: c\n  e: {}\n"},
 		{"blocks", `{"tool":"f","call":{"message":"one","x":"a\n\nb\n","o":{"text":"t","y":"c\nd"}},"return":{}}`,
 			"f one · a b\n\ncall\nmessage:\none\n\nx:\na\n\nb\n\no:\n  text:\nt\n\n  y:\nc\nd\n\nreturn\nstatus: success\n"},
+		{"ids are no texts", `{"tool":"f","return":{"task":"t_12","message":"20261130T162940.351207Z-ann-7f3a9c","text":"t_1 x","question":"w1"}}`,
+			"f\n\ncall\n\nreturn\nstatus: success\ntask: t_12\nmessage: 20261130T162940.351207Z-ann-7f3a9c\ntext:\nt_1 x\n\nquestion: w1\n"},
 		{"a block in a list", `{"tool":"f","call":{"l":["a\nb","c"]}}`, "f a b, c\n\ncall\nl:\n  -\na\nb\n\n  - c\n"},
 		{"what is hidden", `{"tool":"f","call":{"paneId":"w1:p2","workspace_id":"w1","x":1},"return":{"pane":{"id":"w1:p2"},"o":{"tab_id":"w1:t1","a":1},"p":{"pane_id":"w1:p2"},"l":[{"paneId":"w1:p1"},"w1:p3","a"],"why":"pane w1:p3 is gone","bootId":"x"}}`,
 			"f x 1\n\ncall\nx: 1\n\nreturn\nstatus: success\no:\n  a: 1\np: {}\nl:\n  -\n  - a\nwhy: pane is gone\n"},
@@ -211,5 +215,73 @@ func TestNotifications(t *testing.T) {
 		if got := w.String(); got != tt.want {
 			t.Errorf("%s\n got %q\nwant %q", tt.input, got, tt.want)
 		}
+	}
+}
+
+func TestSubjects(t *testing.T) {
+	for _, tt := range []struct {
+		op   Operation
+		want string
+	}{
+		{Operation{Return: Pairs("name", "ann", "id", "x")}, "ann"},
+		{Operation{Return: Pairs("task", "t_3", "message", "m")}, "t_3"},
+		{Operation{Return: Pairs("task", Pairs("id", "t_3")), Call: Pairs("name", "bob")}, "t_3"},
+		{Operation{Return: Pairs("ended", []string{"ann", "bob"})}, "ann bob"},
+		{Operation{Return: Pairs("settled", []Value{ValueOf(Pairs("id", "t_1")), {}}, "pending", []string{"t_2"})}, "t_1"},
+		{Operation{Return: Pairs("settled", []string{}), Call: Pairs("name", "bob")}, ""},
+		{Operation{Call: Pairs("name", "bob")}, "bob"},
+		{Operation{}, ""},
+	} {
+		if got := strings.Join(tt.op.Subjects(), " "); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.op, got, tt.want)
+		}
+	}
+}
+
+// Go values become what they are in JSON, in their order.
+func TestValueOf(t *testing.T) {
+	type record struct {
+		Zeta  string         `json:"zeta"`
+		Alpha int64          `json:"alpha"`
+		None  *int           `json:"none,omitempty"`
+		More  map[string]any `json:"more"`
+	}
+	type word string
+	w := New(Options{})
+	for _, f := range append(FieldsOf(record{Zeta: "z", Alpha: 1 << 60, More: map[string]any{"b": 1, "a": []any{true, nil}}}), Pairs(
+		"word", word("w"), "duration", 90*time.Second, "error", errors.New("no"), "list", []string{"x"}, "nothing", nil, "int", 7, "float", 1.5,
+		"fields", Pairs("k", uint8(3)), "strange", func() {}, "last")...) {
+		if f.Name == "strange" {
+			if s, ok := f.Value.scalar(); !ok || s == "" {
+				t.Errorf("%+v", f.Value)
+			}
+			continue
+		}
+		w.field(0, label(f.Name), f)
+	}
+	want := `zeta: z
+alpha: 1152921504606846976
+more:
+  a:
+    - yes
+    - null
+  b: 1
+word: w
+duration: 1m30s
+error: no
+list:
+  - x
+nothing: null
+int: 7
+float: 1.5
+fields:
+  k: 3
+last: null
+`
+	if got := w.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := Given("a", "", "b", 0, "c", false, "d", nil, "e", []string{}, "f", "x", "g", Fields{}); len(got) != 1 || got[0].Name != "f" {
+		t.Errorf("%+v", got)
 	}
 }

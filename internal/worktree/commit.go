@@ -69,8 +69,12 @@ func (w *tree) commit(ctx context.Context, f Finish, res *Result) error {
 		return err
 	}
 	busy, err := w.indexBusy(ctx)
-	if err == nil && busy == "" {
+	switch {
+	case err != nil:
+	case busy == "":
 		err = x.install()
+	case f.Remove:
+		res.Kept = busy
 	}
 	if err != nil {
 		return err

@@ -92,10 +92,8 @@ func finalise(ctx context.Context, f Finish, res *Result) error {
 		return err
 	}
 	defer lock.Unlock()
-	rec, err := r.readRecord(f.Path)
-	if err != nil {
-		return err
-	}
+	// Without its record the changes are committed all the same.
+	rec, recErr := r.readRecord(f.Path)
 	if res.Base == "" && rec != nil {
 		res.Base = rec.Base
 	}
@@ -108,6 +106,9 @@ func finalise(ctx context.Context, f Finish, res *Result) error {
 		return err
 	}
 	if !there {
+		if recErr != nil {
+			return recErr
+		}
 		if err := r.clear(f.Path, e, rec); err != nil {
 			return err
 		}
@@ -135,6 +136,12 @@ func finalise(ctx context.Context, f Finish, res *Result) error {
 	err = r.describe(ctx, res)
 	if commitErr != nil || err != nil || !f.Remove {
 		return errors.Join(commitErr, err)
+	}
+	if recErr != nil {
+		res.Kept = explain(recErr)
+	}
+	if res.Kept != "" {
+		return nil
 	}
 	res.Kept, err = w.remove(ctx, rec)
 	res.Removed = err == nil && res.Kept == ""

@@ -156,7 +156,7 @@ func (s *sessionFile) add(e entry, assistant bool) {
 		return
 	}
 	s.written = true
-	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return
 	}
