@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+
+	"github.com/seed6990a682/teams/herdr"
+	"github.com/seed6990a682/teams/internal/fsx"
+	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
+)
+
+var herdrPruneEntry = Entry{
+	Path:     "herdr prune",
+	Group:    groupRuns,
+	Summary:  "Free the leases of panes that are closed, and close tabs that are over",
+	Examples: []string{"teams herdr prune"},
+	New:      func() Command { return new(herdrPruneCmd) },
+}
+
+type herdrPruneCmd struct{ herdrFlags }
+
+func (c *herdrPruneCmd) Help() string {
+	return "A lease without a pane is freed when who opens it is proven dead. A tab closes when its teammates have all ended longer ago than its grace; only panes made by teams are closed, never the tab that this runs in."
+}
+
+func (c *herdrPruneCmd) Run(ctx context.Context, e *Env) error {
+	client, err := e.herdrClient(c.herdrFlags)
+	if err != nil {
+		return err
+	}
+	t, err := e.team()
+	if err != nil {
+		return err
+	}
+	leases, err := e.leases(t.Place)
+	if err != nil {
+		return err
+	}
+	if _, err := client.Ping(ctx); err != nil {
+		return err
+	}
+	sp := &herdr.Spawner{Client: client, Leases: leases, Here: herdr.FindHere(e.getenv)}
+	freed, err := sp.Prune(ctx)
+	if err != nil {
+		return err
+	}
+	closed, err := sp.CloseTabs(ctx, func(session, spawnID string) bool { return spawnEnded(t, session, spawnID) })
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	for _, l := range freed {
+		names = append(names, l.Name)
+	}
+	if closed == nil {
+		closed = []string{}
+	}
+	e.Result(struct {
+		Freed []string `json:"freed"`
+		Tabs  []string `json:"tabs"`
+	}{names, closed}, func(w *render.Writer) {
+		for _, n := range names {
+			w.Linef("%s freed the lease of %s", render.Success, n)
+		}
+		for _, n := range closed {
+			w.Linef("%s closed the tab %s", render.Success, n)
+		}
+		if len(names)+len(closed) == 0 && !e.Quiet {
+			w.Linef("nothing to prune")
+		}
+	})
+	return nil
+}
+
+// spawnEnded reports whether a life of a teammate of this session is over. Of
+// another session, and of what is not known, it is not.
+func spawnEnded(t *team.Team, session, spawnID string) bool {
+	if session != t.Session {
+		return false
+	}
+	mates, _, err := t.List()
+	if err != nil {
+		return false
+	}
+	for _, tm := range mates {
+		if tm.SpawnID == spawnID {
+			return tm.Status == team.StatusStopped || t.Liveness(tm) == fsx.Dead
+		}
+		if tm.PreviousSpawnID == spawnID {
+			return true
+		}
+	}
+	return false
+}
