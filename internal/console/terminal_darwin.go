@@ -1,0 +1,8 @@
+package console
+
+import "golang.org/x/sys/unix"
+
+const (
+	getTermios = unix.TIOCGETA
+	setTermios = unix.TIOCSETAW
+)
