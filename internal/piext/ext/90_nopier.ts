@@ -1,0 +1,3 @@
+
+/** Installed without --tools pier. */
+function registerPier(_pi: ExtensionAPI): void {}
