@@ -104,12 +104,7 @@ func (b *Board) readRun(id string) (*runFile, error) {
 // visible reports whether processes that r's decider started can be seen from
 // here. After a reboot of the same host there are none left to see.
 func (r *runFile) visible() bool {
-	return r.Host == fsx.Host() && (r.PIDNamespace == fsx.PIDNamespace() || r.rebooted())
-}
-
-// rebooted reports whether the machine was proven to have started anew since.
-func (r *runFile) rebooted() bool {
-	return r.BootID != "" && fsx.BootID() != "" && r.BootID != fsx.BootID()
+	return r.Host == fsx.Host() && (r.PIDNamespace == fsx.PIDNamespace() && r.BootID == fsx.BootID() || r.Rebooted())
 }
 
 // endLeftRun ends what is left of an earlier run of the task's gate. The
@@ -122,7 +117,7 @@ func (b *Board) endLeftRun(ctx context.Context, id string) error {
 	if !r.visible() {
 		return &foreignRun{run: *r}
 	}
-	if !r.rebooted() {
+	if !r.Rebooted() {
 		if err := b.o.Gates.End(ctx, r.RunID); err != nil {
 			return fmt.Errorf("end gate run %d of %s: %w", r.Number, id, err)
 		}

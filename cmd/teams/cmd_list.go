@@ -107,9 +107,10 @@ func fillCurrent(v *fsboard.View, mates []team.Teammate) error {
 }
 
 // writeRoster writes the teammates one a line: name, agent, status, liveness,
-// task, activity.
+// task, activity. Whoever waits for a person's answer is blocked.
 func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate) {
 	table := w.Table()
+	asks := t.OpenAsks()
 	for _, tm := range mates {
 		state := tm.Status
 		if tm.Status != team.StatusStopped {
@@ -117,7 +118,14 @@ func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate) {
 				state = "dead"
 			}
 		}
-		table.Row("@"+tm.Name, tm.Kind, tm.Agent, state, tm.CurrentTask, tm.Activity)
+		activity := tm.Activity
+		if open := asks[tm.Name]; len(open) > 0 {
+			activity = "blocked · " + team.Awaiting(open)
+		}
+		table.Row("@"+tm.Name, tm.Kind, tm.Agent, state, tm.CurrentTask, activity)
+	}
+	if open := asks[team.LeaderName]; len(open) > 0 {
+		table.Row("@"+team.LeaderName, "", "", "", "", "blocked · "+team.Awaiting(open))
 	}
 	table.Flush()
 }

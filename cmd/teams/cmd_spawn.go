@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"strconv"
+	"time"
 
+	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
@@ -24,11 +26,16 @@ var spawnEntry = Entry{
 }
 
 type spawnCmd struct {
-	Name    string    `arg:"" help:"Its name: a to z, 0 to 9, _ and -, at most 32, beginning with a letter."`
-	Agent   string    `arg:"" complete:"agent" help:"Its role: an agent definition."`
-	Text    *string   `arg:"" optional:"" help:"What it shall do; - reads it from stdin, @FILE from a file (preferred). Without it, it waits for mail and claimable work."`
-	Host    string    `placeholder:"HOST" help:"pi (the default), exec (any command after --, run once per wake), or herdr."`
-	Label   string    `placeholder:"TEXT" help:"What people see beside its name."`
+	Name  string  `arg:"" help:"Its name: a to z, 0 to 9, _ and -, at most 32, beginning with a letter."`
+	Agent string  `arg:"" complete:"agent" help:"Its role: an agent definition."`
+	Text  *string `arg:"" optional:"" help:"What it shall do; - reads it from stdin, @FILE from a file (preferred). Without it, it waits for mail and claimable work."`
+	Host  string  `placeholder:"HOST" help:"pi (the default), exec (any command after --, run once per wake), or herdr."`
+	Label string  `placeholder:"TEXT" help:"What people see beside its name."`
+
+	Placement string    `placeholder:"PLACE" help:"Of a herdr pane: pane_right, pane_down, tab or workspace."`
+	Tab       string    `placeholder:"NAME" help:"A herdr tab that related teammates share, at most 20 characters."`
+	Grace     *Duration `placeholder:"DURATION" help:"Before that tab closes once they have all ended (10m)."`
+
 	Wait    bool      `help:"Wait for its terminal report and print it."`
 	Timeout *Duration `placeholder:"DURATION" help:"Wait at most this long (exit 124)."`
 
@@ -53,13 +60,32 @@ func (c *spawnCmd) Check() error {
 	case c.Text != nil && *c.Text == "":
 		return errs.New(errs.Usage, "the text is empty").WithHint("leave it out, and the teammate waits for mail and claimable work")
 	}
-	if c.Host == "" {
-		c.Host = team.KindPi
-		if len(c.command) > 0 {
-			c.Host = team.KindExec
-		}
-	}
 	return nil
+}
+
+// host is what runs the teammate when --host does not say: inside herdr, where
+// that is wanted, a pane of it; else the command, else pi.
+func (c *spawnCmd) host(e *Env) string {
+	switch {
+	case c.Host != "":
+		return c.Host
+	case e.Getenv("TEAMS_HERDR_SPAWN") == "auto" && !herdr.Off("", e.Getenv) && herdr.FindHere(e.Getenv).Inside():
+		return team.KindHerdr
+	case len(c.command) > 0:
+		return team.KindExec
+	}
+	return team.KindPi
+}
+
+// grace is how long the shared tab stays: the flag, else the environment.
+func (c *spawnCmd) grace(e *Env) (time.Duration, error) {
+	switch {
+	case c.Grace != nil:
+		return c.Grace.Std(), nil
+	case c.Tab == "":
+		return 0, nil
+	}
+	return e.durationSetting(herdr.EnvTabGrace, 0)
 }
 
 // spawnData is the data of spawn; with --wait it has the report.
@@ -73,7 +99,12 @@ func (c *spawnCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	r := team.SpawnRequest{Name: c.Name, Agent: c.Agent, Kind: c.Host, Label: c.Label, Command: c.command}
+	r := team.SpawnRequest{
+		Name: c.Name, Agent: c.Agent, Kind: c.host(e), Label: c.Label, Command: c.command, Placement: c.Placement, Tab: c.Tab,
+	}
+	if r.Grace, err = c.grace(e); err != nil {
+		return err
+	}
 	if c.Text != nil {
 		if r.Text, err = e.Text(*c.Text); err != nil {
 			return err
@@ -85,7 +116,7 @@ func (c *spawnCmd) Run(ctx context.Context, e *Env) error {
 	if r.Max, err = e.maxResidents(); err != nil {
 		return err
 	}
-	p := e.Begin(render.Operation{Tool: "spawn", Call: render.Given("name", c.Name, "agent", c.Agent, "label", c.Label, "host", c.Host, "prompt", r.Text)})
+	p := e.Begin(render.Operation{Tool: "spawn", Call: render.Given("name", c.Name, "agent", c.Agent, "label", c.Label, "host", r.Kind, "placement", c.Placement, "prompt", r.Text)})
 	defer p.Close()
 	r.Step = func(s string) { p.Say("spawning… " + s) }
 	tm, err := t.Spawn(ctx, b, r)

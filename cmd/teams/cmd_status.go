@@ -59,25 +59,28 @@ func (c *statusCmd) teammate(e *Env, t *team.Team) error {
 	if err != nil {
 		return err
 	}
-	e.Result(teammateData{tm}, func(w *render.Writer) {
-		w.Linef("%s  %s  %s", tm.Name, tm.Kind, tm.Status)
-		field := func(label, value string) {
-			if value != "" {
-				w.Linef("  %s: %s", label, value)
-			}
-		}
-		field("agent", tm.Agent)
-		field("life", t.Liveness(tm).String())
-		if tm.PID > 0 {
-			field("process", strconv.Itoa(tm.PID)+" on "+tm.Host)
-		}
-		field("task", tm.CurrentTask)
-		field("cwd", tm.Cwd)
-		field("spawn id", tm.SpawnID)
-		field("since", w.AgoMs(tm.CreatedAt))
-		field("error", tm.Error)
-	})
+	e.Result(teammateData{tm}, func(w *render.Writer) { writeTeammate(w, t, tm) })
 	return nil
+}
+
+// writeTeammate writes everything about a teammate.
+func writeTeammate(w *render.Writer, t *team.Team, tm team.Teammate) {
+	w.Linef("%s  %s  %s", tm.Name, tm.Kind, tm.Status)
+	field := func(label, value string) {
+		if value != "" {
+			w.Linef("  %s: %s", label, value)
+		}
+	}
+	field("agent", tm.Agent)
+	field("life", t.Liveness(tm).String())
+	if tm.PID > 0 {
+		field("process", strconv.Itoa(tm.PID)+" on "+tm.Host)
+	}
+	field("task", tm.CurrentTask)
+	field("cwd", tm.Cwd)
+	field("spawn id", tm.SpawnID)
+	field("since", w.AgoMs(tm.CreatedAt))
+	field("error", tm.Error)
 }
 
 // attentionText says what about a task needs attention.

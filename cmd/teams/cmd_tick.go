@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
 	"github.com/seed6990a682/teams/internal/team"
@@ -54,9 +55,13 @@ func (f *passFlags) open(e *Env) (*team.Team, *fsboard.Board, team.TickOptions, 
 		return nil, nil, team.TickOptions{}, err
 	}
 	stall, err := f.stall(e)
-	return t, b, team.TickOptions{
+	o := team.TickOptions{
 		Gates: f.Gates, StaleWait: stale, Stall: stall, Hooks: team.Hooks{OnReport: f.OnReport, OnNotice: f.OnNotice},
-	}, err
+	}
+	if !herdr.Off("", e.Getenv) {
+		o.Getenv = e.Getenv
+	}
+	return t, b, o, err
 }
 
 // stall is the silence after which the leader is told: the flag, else the

@@ -6,7 +6,10 @@ import (
 
 	"github.com/seed6990a682/teams/agentdefs"
 	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/internal/team"
+	"github.com/seed6990a682/teams/internal/term"
+	"github.com/seed6990a682/teams/internal/todo"
 )
 
 // candidate is one possible completion.
@@ -49,6 +52,31 @@ func (c *sessionCompleter) Complete(ctx context.Context, kind, prefix string) []
 		all = c.sessions()
 	case "message":
 		all = c.messages(ctx)
+	case "ledger":
+		all = c.ledger()
+	case "ask":
+		all = c.asks()
+	case "todo":
+		all = c.todo()
+	case "snapshot":
+		all = c.snapshots()
+	case "term":
+		if p, err := c.e.place(); err == nil {
+			list, _, _ := terms(p).List()
+			for _, t := range list {
+				all = append(all, candidate{t.ID, t.State + " " + t.Name})
+			}
+		}
+	case "key":
+		for _, k := range term.Signals() {
+			all = append(all, candidate{Value: k})
+		}
+	case "run":
+		all = c.runs()
+	case "status":
+		for _, s := range herdr.Statuses() {
+			all = append(all, candidate{Value: string(s)})
+		}
 	case "state":
 		for _, s := range fsboard.States() {
 			all = append(all, candidate{Value: string(s)})
@@ -113,6 +141,18 @@ func (c *sessionCompleter) agents() (out []candidate) {
 	return out
 }
 
+func (c *sessionCompleter) runs() (out []candidate) {
+	p, err := c.e.place()
+	if err != nil {
+		return nil
+	}
+	list, _, _ := c.e.runs(p).List()
+	for _, r := range list {
+		out = append(out, candidate{r.ID, string(r.Status) + " " + r.Name})
+	}
+	return out
+}
+
 func (c *sessionCompleter) sessions() (out []candidate) {
 	p, err := c.e.place()
 	if err != nil {
@@ -138,4 +178,51 @@ func (c *sessionCompleter) messages(ctx context.Context) (out []candidate) {
 		out = append(out, candidate{m.ID, m.From + " " + m.Title})
 	}
 	return out
+}
+
+func (c *sessionCompleter) ledger() (out []candidate) {
+	t, err := c.e.team()
+	if err != nil {
+		return nil
+	}
+	rows, _, _ := t.Ledger()
+	for _, row := range rows {
+		out = append(out, candidate{row.TaskID, strings.Join(strings.Fields(row.Name+" "+row.Agent+" "+row.Status+" "+ledgerText(row)), " ")})
+	}
+	return out
+}
+
+func (c *sessionCompleter) asks() (out []candidate) {
+	t, err := c.e.team()
+	if err != nil {
+		return nil
+	}
+	list, _, _ := t.Asks(false)
+	for _, q := range list {
+		out = append(out, candidate{q.ID, q.From + " " + q.Question})
+	}
+	return out
+}
+
+func (c *sessionCompleter) todo() (out []candidate) {
+	for _, it := range c.todoList().Items {
+		out = append(out, candidate{it.ID, string(it.Status) + " " + it.Content})
+	}
+	return out
+}
+
+func (c *sessionCompleter) snapshots() (out []candidate) {
+	for _, s := range c.todoList().Snapshots {
+		out = append(out, candidate{s.ID, strings.TrimSpace(s.By + " " + s.What)})
+	}
+	return out
+}
+
+func (c *sessionCompleter) todoList() todo.List {
+	t, err := c.e.team()
+	if err != nil {
+		return todo.List{}
+	}
+	l, _ := t.Todo(t.Reader().Name)
+	return l
 }

@@ -73,7 +73,7 @@ func scriptCondition(cond string) (bool, error) {
 	switch cond {
 	case "root":
 		return os.Geteuid() == 0, nil
-	case "bash", "zsh", "fish", "strace", "git", "setpriv":
+	case "bash", "zsh", "fish", "strace", "git", "setpriv", "mandoc":
 		if _, err := exec.LookPath(cond); err != nil {
 			fmt.Fprintf(os.Stderr, "script: %s is not installed, its checks are skipped\n", cond)
 			return false, nil

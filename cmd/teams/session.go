@@ -24,6 +24,7 @@ func (e *Env) team() (*team.Team, error) {
 	}
 	t := team.Open(p)
 	t.LockTimeout = e.LockWait()
+	t.OnAsks = t.ShowAsks(e.getenv)
 	return t, nil
 }
 

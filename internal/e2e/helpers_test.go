@@ -69,6 +69,7 @@ type site struct {
 	env     []string // added to the environment of every call
 	cwd     string   // "" is the project
 	uid     int      // run as this user; 0 is the one that runs the test
+	bin     string   // "" is teamsBin
 }
 
 // newSite makes an empty root and project. When the test ends every process
@@ -169,7 +170,15 @@ func start(t *testing.T, cmd *exec.Cmd) *proc {
 
 func (s *site) start(args ...string) *proc {
 	s.t.Helper()
-	return start(s.t, s.command(teamsBin, args...))
+	return start(s.t, s.command(s.program(), args...))
+}
+
+// program is the command that the site uses.
+func (s *site) program() string {
+	if s.bin != "" {
+		return s.bin
+	}
+	return teamsBin
 }
 
 func (p *proc) pid() int { return p.cmd.Process.Pid }
@@ -237,7 +246,7 @@ func (s *site) run(args ...string) result {
 // runIn is run with something on standard input.
 func (s *site) runIn(stdin string, args ...string) result {
 	s.t.Helper()
-	cmd := s.command(teamsBin, args...)
+	cmd := s.command(s.program(), args...)
 	cmd.Stdin = strings.NewReader(stdin)
 	return start(s.t, cmd).wait()
 }

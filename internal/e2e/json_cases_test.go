@@ -15,13 +15,18 @@ type jsonCase struct {
 	team     bool   // may spawn residents
 	held     bool   // while harness.lock is held
 	exit     int
-	code     string // of the error
-	data     bool   // the error carries a result
-	stream   bool   // prints any number of values, one a line
-	quiet    bool   // in text nothing may be printed
-	resident bool   // beside a living resident named bot; ROW stands for its row of the ledger
-	ended    bool   // which was shut down
-	golden   string // golden file of the data: "" for the name of the verb, "-" for none
+	code     string   // of the error
+	data     bool     // the error carries a result
+	stream   bool     // prints any number of values, one a line
+	quiet    bool     // in text nothing may be printed
+	resident bool     // beside a living resident named bot; ROW stands for its row of the ledger
+	ended    bool     // which was shut down
+	answer   []string // what a person answers to the question it asks
+	asked    bool     // while ann waits for an answer, yes or no; ID stands for the question
+	listed   bool     // with a checklist of the leader
+	started  bool     // with a run, wf-1; RUN stands for it
+	stopped  bool     // which is over
+	golden   string   // golden file of the data: "" for the name of the verb, "-" for none
 }
 
 // args joins words, so that the table stays readable.
@@ -133,6 +138,7 @@ var jsonCases = []jsonCase{
 
 	{verb: "gc", kind: "ok", args: words("gc", "--older-than", "1ns")},
 	{verb: "gc", kind: "empty", args: words("gc"), golden: "gc, empty"},
+	{verb: "gc", kind: "empty", args: words("gc", "--worktrees", "--dry-run"), golden: "gc --worktrees, empty"},
 	{verb: "gc", kind: "error", args: words("gc"), name: "ann", exit: 5, code: "leader_only"},
 
 	{verb: "join", kind: "ok", args: words("join", "dee", "--agent", "coder")},
@@ -147,6 +153,10 @@ var jsonCases = []jsonCase{
 	{verb: "env", kind: "ok", args: words("env", "ann")},
 	{verb: "env", kind: "empty", args: words("env", "ann"), bare: true, exit: 3, code: "not_found"},
 	{verb: "env", kind: "error", args: words("env"), exit: 64, code: "usage"},
+
+	{verb: "worktrees", kind: "ok", args: words("worktrees"), golden: "worktrees, empty"},
+	{verb: "worktrees", kind: "empty", args: words("worktrees"), bare: true, golden: "worktrees, empty"},
+	{verb: "worktrees", kind: "error", args: words("worktrees", "more"), exit: 64, code: "usage"},
 
 	{verb: "tick", kind: "ok", args: words("tick"), golden: "tick"},
 	{verb: "tick", kind: "empty", args: words("tick"), golden: "tick, empty", quiet: true},
@@ -176,6 +186,10 @@ var jsonCases = []jsonCase{
 	{verb: "render", kind: "ok", args: words("render"), stdin: `{"tool":"spawn","call":{"agent":"worker"},"return":{}}`, exit: 64, code: "usage"},
 	{verb: "render", kind: "empty", args: words("render"), exit: 64, code: "usage"},
 	{verb: "render", kind: "error", args: words("render"), stdin: `{"tool":`, exit: 64, code: "usage"},
+
+	{verb: "console", kind: "ok", args: words("console"), exit: 64, code: "usage"},
+	{verb: "console", kind: "empty", args: words("console"), bare: true, exit: 64, code: "usage"},
+	{verb: "console", kind: "error", args: words("console", "more"), exit: 64, code: "usage"},
 
 	{verb: "completion", kind: "ok", args: words("completion", "bash"), exit: 64, code: "usage"},
 	{verb: "completion", kind: "empty", args: words("completion"), exit: 64, code: "usage"},

@@ -43,7 +43,7 @@ func TestEveryVerb(t *testing.T) {
 	rich, bare := richBoard(t), newSite(t)
 	rich.keepWaiting()
 	have := map[string]map[string]bool{}
-	cases := slices.Concat(jsonCases, mailCases, teamCases)
+	cases := slices.Concat(jsonCases, mailCases, teamCases, peopleCases, herdrCases)
 	for _, c := range cases {
 		if have[c.verb] == nil {
 			have[c.verb] = map[string]bool{}
@@ -108,6 +108,8 @@ func TestEveryVerb(t *testing.T) {
 					}
 				}
 			}
+			prepare = c.withPeople(s, prepare)
+			prepare = c.withRun(rich, prepare)
 			prepare()
 			c.inText(s)
 			prepare()
@@ -337,7 +339,7 @@ func (s *site) steady(key string, v any) any {
 		return v
 	case json.Number:
 		switch key {
-		case "createdAt", "updatedAt", "completedAt", "claimedAt", "at", "finishedAt", "leaseUntil", "notBefore", "lastChange", "created", "stoppedAt", "bootMs", "sent", "activeAt", "lastOutputAt", "closedAt":
+		case "createdAt", "updatedAt", "completedAt", "claimedAt", "at", "finishedAt", "leaseUntil", "notBefore", "lastChange", "created", "stoppedAt", "bootMs", "sent", "startedAt", "activeAt", "lastOutputAt", "closedAt":
 			return "TIME"
 		case "durationMs", "pid", "startTime", "activeBootMs":
 			return "NUMBER"
@@ -357,6 +359,7 @@ func (s *site) steady(key string, v any) any {
 		v = timeText.ReplaceAllString(v, "TIME")
 		v = logText.ReplaceAllString(v, "teams-verify-N.log")
 		v = keyText.ReplaceAllString(v, "app-HASH")
+		v = askText.ReplaceAllString(v, "q_ID")
 		if key != "outputSha256" {
 			v = hexText.ReplaceAllString(v, "ID")
 		}

@@ -25,6 +25,7 @@ const (
 	TaskFailed       Code = "task_failed"
 	Findings         Code = "findings"
 	HerdrUnavailable Code = "herdr_unavailable"
+	Declined         Code = "declined"
 	NothingClaimable Code = "nothing_claimable"
 	Blocked          Code = "blocked"
 	NoMail           Code = "no_mail"
@@ -44,6 +45,7 @@ const (
 	WrongRole        Code = "wrong_role"
 	WrongAssignee    Code = "wrong_assignee"
 	LeaderOnly       Code = "leader_only"
+	HumanOnly        Code = "human_only"
 	Usage            Code = "usage"
 	Cycle            Code = "cycle"
 	UnknownDep       Code = "unknown_dependency"
@@ -70,6 +72,7 @@ func Table() []Entry {
 		{TaskFailed, 1, "a task that was waited for ended as failed or cancelled"},
 		{Findings, 1, "doctor found at least one error"},
 		{HerdrUnavailable, 1, "herdr cannot be reached, or does not answer"},
+		{Declined, 1, "the person who was asked declined to answer"},
 		{NothingClaimable, 2, "no task can be claimed by this worker now"},
 		{Blocked, 2, "the named task is blocked or waits for its back-off"},
 		{NoMail, 2, "there is no unread message"},
@@ -89,6 +92,7 @@ func Table() []Entry {
 		{WrongRole, 5, "the task is for teammates of another agent"},
 		{WrongAssignee, 5, "the task is assigned to another teammate"},
 		{LeaderOnly, 5, "only the leader may do this"},
+		{HumanOnly, 5, "only a person may do this, and this is the shell of an agent"},
 		{Usage, 64, "the command line or the input is wrong; nothing was changed"},
 		{Cycle, 64, "the dependencies would form a cycle"},
 		{UnknownDep, 64, "a dependency does not exist"},

@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,4 +67,40 @@ func BootID() string {
 func SetBootID(id string) (restore func()) {
 	old := bootIDSeam.Swap(&id)
 	return func() { bootIDSeam.Store(old) }
+}
+
+// ClockAhead measures how far the wall clock of this machine is ahead of the one
+// that dates files in dir, in ms: on a file system that several machines share
+// that may be the server's. It makes a file there for a moment.
+func ClockAhead(dir string) (ms int64, err error) {
+	f, err := os.CreateTemp(dir, ".clock-*")
+	if err != nil {
+		return 0, pathErr("create", dir, err)
+	}
+	defer func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}()
+	began := Now()
+	if _, err = f.WriteString("\n"); err == nil {
+		err = f.Sync()
+	}
+	ended := Now()
+	if err != nil {
+		return 0, pathErr("write", dir, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, pathErr("stat", dir, err)
+	}
+	switch at := info.ModTime(); {
+	case at.Before(began):
+		// Times may be cut to whole seconds, or to the tick of the system.
+		if ahead := began.Sub(at).Milliseconds(); ahead >= 1000 {
+			return ahead, nil
+		}
+	case at.After(ended):
+		return -at.Sub(ended).Milliseconds(), nil
+	}
+	return 0, nil
 }

@@ -76,8 +76,11 @@ var sharedMode atomic.Bool
 // SetSharedMode says whether the state lies on a file system that several
 // machines share. There a blocking flock may wait for ever and changes made
 // elsewhere raise no events: Acquire tries again every 10 to 50 ms instead,
-// and new Watchers poll.
+// and new Watchers poll. A boot id proves less there, see [SetEarlierBoot].
 func SetSharedMode(on bool) { sharedMode.Store(on) }
+
+// SharedMode reports what SetSharedMode was told last.
+func SharedMode() bool { return sharedMode.Load() }
 
 // Acquire takes the lock file path, created with mode 0600 if it is missing,
 // and waits at most timeout for it, or until ctx ends when timeout is zero or

@@ -66,7 +66,8 @@ func ProcessOf(pid int) (Process, error) {
 
 // Liveness tells whether p still runs. Dead is proven: the process was on this
 // host, in this pid namespace, and the machine was started anew since, or its
-// number is free, a zombie's, or that of a process with another start time.
+// number is free, a zombie's, or that of a process with another start time. On
+// a shared file system [Process.Rebooted] has to be proven as well.
 // Whatever cannot be seen from here is Unknown.
 func (p Process) Liveness() Liveness {
 	if p.PID <= 0 || p.StartTime == 0 || p.BootID == "" || p.PIDNamespace == "" || p.Host == "" {
@@ -75,12 +76,11 @@ func (p Process) Liveness() Liveness {
 	if p.Host != Host() || p.PIDNamespace != PIDNamespace() {
 		return Unknown
 	}
-	switch BootID() {
-	case "":
-		return Unknown
-	case p.BootID:
-	default:
+	switch {
+	case p.Rebooted():
 		return Dead
+	case p.BootID != BootID():
+		return Unknown // not to be had, or perhaps of another machine of this name
 	}
 	start, gone, err := startTime(p.PID)
 	switch {

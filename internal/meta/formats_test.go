@@ -55,7 +55,7 @@ func declarations(t *testing.T, dir string) (structs map[string]*ast.StructType,
 func jsonNames(t *testing.T, typ string) []string {
 	t.Helper()
 	pkg, name, _ := strings.Cut(typ, ".")
-	dirs := map[string]string{"fsboard": "fsboard", "inbox": "inbox", "team": "internal/team", "fsx": "internal/fsx"}
+	dirs := map[string]string{"herdr": "herdr", "term": "internal/term", "fsboard": "fsboard", "inbox": "inbox", "team": "internal/team", "fsx": "internal/fsx", "todo": "internal/todo"}
 	structs, _ := declarations(t, dirs[pkg])
 	s := structs[name]
 	if s == nil {
@@ -118,7 +118,8 @@ func TestFormatFields(t *testing.T) {
 	for _, typ := range []string{
 		"fsboard.head", "fsboard.bootDue", "fsboard.Task", "fsboard.Claim", "fsboard.Gate", "fsboard.Receipt", "fsboard.Decided",
 		"fsboard.Marker", "fsboard.Event", "fsboard.Notice", "fsboard.archiveLine", "fsboard.runFile",
-		"team.Session", "team.Teammate", "team.Request", "team.HarnessStatus", "team.published", "team.offerRecord", "team.Watch", "team.LedgerRow", "inbox.onceKey", "fsx.Process", "fsx.Holder", "inbox.Header",
+		"team.Session", "team.Teammate", "team.Ask", "team.AskAnswer", "todo.line", "todo.Item", "team.Request", "team.HarnessStatus", "team.published", "team.offerRecord", "team.Watch", "team.LedgerRow", "inbox.onceKey", "fsx.Process", "fsx.Holder", "inbox.Header",
+		"herdr.Run", "herdr.Lease", "herdr.tabRecord", "term.Terminal",
 	} {
 		names, there := have[typ]
 		if !there {

@@ -38,6 +38,9 @@ type Config struct {
 	// OnUI answers a dialog of an extension; the context ends with pi. nil:
 	// every dialog is declined at once.
 	OnUI func(ctx context.Context, r UIRequest) UIAnswer
+
+	afterOutput time.Duration // how long pi may live on when it has closed its output; 0: 5 s
+	missedEnd   time.Duration // how long a run may be silent before pi is asked whether it still goes on; 0: 30 s
 }
 
 // Events are told what pi does. All are called from one goroutine, and any may
@@ -56,6 +59,8 @@ const (
 	defaultStart = 60 * time.Second
 	defaultWait  = 2 * time.Minute
 	defaultQuiet = 2 * time.Second
+	defaultAfter = 5 * time.Second
+	defaultEnd   = 30 * time.Second
 	defaultNudge = "The last turn ended early. What arrived meanwhile follows."
 	// maxArgText is what Linux takes as one argument, with some room.
 	maxArgText = 100 << 10

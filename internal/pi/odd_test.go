@@ -94,10 +94,7 @@ func TestDeathAtPrompt(t *testing.T) {
 
 // A pi that closes its output is ended.
 func TestClosedOutput(t *testing.T) {
-	old := afterOutput
-	afterOutput = 100 * time.Millisecond
-	t.Cleanup(func() { afterOutput = old })
-	r := fakeWith(t, "close-out=1", nil)
+	r := fakeWith(t, "close-out=1", func(c *Config) { c.afterOutput = 100 * time.Millisecond })
 	if out, err := r.tell("a", "first", Steer); out != Lost {
 		t.Errorf("%v, %v", out, err)
 	}
@@ -201,11 +198,7 @@ func TestSlowConsumer(t *testing.T) {
 
 // A run whose end was missed does not last for ever.
 func TestMissedEnd(t *testing.T) {
-	old := missedEnd
-	missedEnd = 200 * time.Millisecond
-	r := fakeWith(t, "no-end=1", nil)
-	t.Cleanup(func() { missedEnd = old })
-	t.Cleanup(func() { r.stop(0) })
+	r := fakeWith(t, "no-end=1", func(c *Config) { c.missedEnd = 200 * time.Millisecond })
 	r.say("SAY x", Steer)
 	r.rest()
 	r.say("RUN sleep 1.5", Steer) // silent, and not over

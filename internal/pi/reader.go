@@ -22,10 +22,6 @@ func (p *Process) readLoop() {
 	go p.endSilent()
 }
 
-// afterOutput is how long pi may live on when it has closed its output. Tests
-// make it shorter.
-var afterOutput = 5 * time.Second
-
 // endSilent ends a pi that has closed its output and does not exit: it is of no
 // use to anybody.
 func (p *Process) endSilent() {
@@ -33,7 +29,7 @@ func (p *Process) endSilent() {
 		select {
 		case <-p.gone:
 			return
-		case <-time.After(afterOutput):
+		case <-time.After(orElse(p.c.afterOutput, defaultAfter)):
 			p.signalGroup(s)
 		}
 	}

@@ -29,6 +29,7 @@ func TestRunEnds(t *testing.T) {
 			{prompt: "HANG", reason: "aborted", interrupt: true},
 			{prompt: "RUN sleep 100", reason: "aborted", interrupt: true},
 			{prompt: "RUN exit 3", reason: "stop"},
+			{prompt: "TEXT 10000 20", reason: "stop"}, // 10 MB of output: it grows with the square of an answer
 		} {
 			r.say(test.prompt, Steer)
 			if test.interrupt {
@@ -45,6 +46,9 @@ func TestRunEnds(t *testing.T) {
 		}
 		if ended := r.watch.of(ToolEnded); len(ended) != 2 || !ended[0].IsError || !ended[1].IsError {
 			t.Errorf("tools %+v", ended)
+		}
+		if list := r.watch.of(Text); len(list) == 0 || len(list) > 1000 || !strings.HasPrefix(list[len(list)-1].Text, "The quick") {
+			t.Errorf("%d lines of text", len(list))
 		}
 		if err := r.Interrupt(t.Context()); err != nil { // idle
 			t.Errorf("Interrupt: %v", err)
@@ -165,8 +169,9 @@ func TestConfigReachesPi(t *testing.T) {
 	})
 }
 
-// A call that gives up does not take its prompt back, and the next one with its
-// id waits on.
+// That pi took a prompt does not mean that the model sees it: a steer waits for
+// the tool that runs. A call that gives up meanwhile does not take its prompt
+// back, and the next one with its id waits on.
 func TestPendingPrompt(t *testing.T) {
 	both(t, func(t *testing.T, b backend) {
 		r := start(t, b, pitest.Settings{}, nil)
@@ -191,6 +196,10 @@ func TestPendingPrompt(t *testing.T) {
 			}
 		}
 		r.rest()
+		ask := r.model.Requests()[1]
+		if n := len(ask.Messages); ask.Last() != "text0" || ask.Messages[n-2].Role != "tool" {
+			t.Errorf("second request %+v", ask)
+		}
 		if r.asked("text0") != 1 || r.asked("text1") != 1 {
 			t.Errorf("%+v", r.model.Requests())
 		}

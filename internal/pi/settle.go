@@ -72,10 +72,6 @@ func (p *Process) update() {
 	}
 }
 
-// missedEnd is how long a run may be silent before pi is asked whether it
-// still goes on. Tests make it shorter.
-var missedEnd = 30 * time.Second
-
 const (
 	// probeLimit bounds the wait for an answer about pi's state.
 	probeLimit = 30 * time.Second
@@ -100,7 +96,7 @@ func (p *Process) settleLoop() {
 		}
 		p.mu.Lock()
 		epoch, streaming := p.epoch, p.streaming
-		look := p.restless() || streaming && time.Since(p.LastOutput()) >= missedEnd
+		look := p.restless() || streaming && time.Since(p.LastOutput()) >= orElse(p.c.missedEnd, defaultEnd)
 		p.mu.Unlock()
 		if !look {
 			p.mu.Lock()
@@ -147,7 +143,7 @@ func (p *Process) nextLook() time.Duration {
 	case p.restless():
 		return 0
 	case p.streaming:
-		return missedEnd
+		return orElse(p.c.missedEnd, defaultEnd)
 	case (p.stuck() > 0 || p.owed) && !p.nudgeOut:
 		return max(time.Until(p.nudgeAt), time.Millisecond)
 	}

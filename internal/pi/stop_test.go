@@ -58,7 +58,7 @@ func TestStopLeavesNothing(t *testing.T) {
 			name, after string
 			now         bool
 		}{{"running", "sleep 303", false}, {"ended", "true", false}, {"at once", "sleep 304", true}} {
-			if b.name == "real" && test.name == "ended" {
+			if b.name == "real" && test.name != "running" {
 				continue
 			}
 			r := start(t, b, pitest.Settings{}, nil)

@@ -21,7 +21,7 @@ type BoardOptions struct {
 func (t *Team) Board(o BoardOptions) (*fsboard.Board, error) {
 	return fsboard.Open(fsboard.Options{
 		Dir: t.BoardDir(), Root: t.Root, Project: t.Project, Session: t.Session,
-		Roster: t, Gates: gates{o.BeforeGate}, HarnessLive: t.HarnessLive,
+		Roster: t, Gates: gates{o.BeforeGate}, HarnessLive: t.harnessHere,
 		LockTimeout: o.LockTimeout, GateRetries: o.GateRetries,
 	})
 }

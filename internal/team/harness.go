@@ -33,7 +33,8 @@ type HarnessStatus struct {
 // HarnessOptions say how the harness works.
 type HarnessOptions struct {
 	TickOptions
-	Poll time.Duration // how often to look where notification does not work; 0: 250 ms
+	Poll  time.Duration // how often to look where notification does not work; 0: 250 ms
+	Herdr HerdrOptions
 	// Report is told of each thing that was done. It may be nil.
 	Report func(Done)
 }
@@ -49,6 +50,9 @@ type harness struct {
 	t *Team
 	b *fsboard.Board
 	o HarnessOptions
+
+	mirror *mirror
+	panes  time.Time // when those of herdr were looked at last
 
 	lock   *fsx.Lock
 	status HarnessStatus
@@ -83,6 +87,7 @@ func (t *Team) Harness(ctx context.Context, b *fsboard.Board, o HarnessOptions) 
 		return t.harnessRuns()
 	}
 	defer lock.Unlock()
+	defer t.StayPresent(ctx)()
 	self, err := fsx.Self()
 	if err != nil {
 		return err
@@ -101,6 +106,10 @@ func (t *Team) Harness(ctx context.Context, b *fsboard.Board, o HarnessOptions) 
 		t: t, b: b, o: o, lock: lock, dirty: true, slots: make(chan struct{}, o.Gates), busy: map[string]bool{}, wake: make(chan struct{}, 1),
 		status: HarnessStatus{PID: self.PID, Since: nowMillis(), LastChange: nowMillis(), Problems: []string{}, Process: self},
 	}
+	if h.mirror, err = t.newMirror(o.Herdr, &h.status); err != nil {
+		return err
+	}
+	defer h.mirror.close()
 	defer h.wg.Wait()
 	gates, stop := context.WithCancel(ctx)
 	defer stop() // gates end without a verdict, and run again with whoever comes next
@@ -184,6 +193,7 @@ func (h *harness) pass(ctx, gates context.Context) {
 		h.decide(gates, id)
 	}
 	h.hooks(gates)
+	h.show(ctx, &r)
 	h.mu.Lock()
 	r.Done = append(r.Done, h.report...)
 	r.Problems = append(r.Problems, h.failed...)
@@ -232,6 +242,25 @@ func (h *harness) decide(ctx context.Context, id string) {
 			}
 		}
 	})
+}
+
+// panesEvery is how often the panes of herdr are looked at.
+const panesEvery = 10 * time.Second
+
+// show brings herdr up to date. What it has trouble with is a problem of the
+// harness and nothing more.
+func (h *harness) show(ctx context.Context, r *TickReport) {
+	if h.o.Herdr.Off {
+		return
+	}
+	r.problem(stepHerdr, h.mirror.update(ctx, h.b))
+	if p := h.mirror.problem(); p != "" {
+		r.Problems = append(r.Problems, p)
+	}
+	if now := time.Now(); now.Sub(h.panes) >= panesEvery {
+		h.panes = now
+		h.t.tickPanes(ctx, h.o.Herdr.Getenv, r)
+	}
 }
 
 // hooks runs the hooks beside the passes, unless they are being run.

@@ -46,6 +46,9 @@ type hookKey struct {
 	Done     bool  `json:"done"`
 	Attempts int   `json:"attempts"`
 	At       int64 `json:"at"` // of the last attempt, epoch ms
+	// Error is what went wrong at the last attempt; it stands as a problem for as
+	// long as the message is unread.
+	Error string `json:"error,omitempty"`
 }
 
 func (t *Team) hookKeyPath(id string) string {
@@ -90,8 +93,9 @@ func (t *Team) runHook(ctx context.Context, hooks Hooks, id string, r *TickRepor
 	if data, err := fsx.ReadFile(path, 4<<10); err == nil {
 		_ = json.Unmarshal(data, &key) // one that cannot be read counts as new
 	}
-	if key.Done || key.Attempts > 0 && nowMillis() < key.At+(hookPause<<(key.Attempts-1)).Milliseconds() && nowMillis() >= key.At {
-		return nil
+	age := nowMillis() - key.At
+	if key.Done || key.Attempts > 0 && age >= 0 && age < (hookPause<<(key.Attempts-1)).Milliseconds() {
+		return key.problem(id)
 	}
 	m, err := t.Box(LeaderName).Get(id)
 	if errs.CodeOf(err) == errs.NotFound || err == nil && m.Read {
@@ -109,17 +113,29 @@ func (t *Team) runHook(ctx context.Context, hooks Hooks, id string, r *TickRepor
 		return nil // it is called again by whoever comes next
 	}
 	key.Attempts++
-	key.At, key.Done = nowMillis(), herr == nil || key.Attempts >= hookAttempts
+	key.At, key.Done, key.Error = nowMillis(), herr == nil || key.Attempts >= hookAttempts, ""
+	if herr != nil {
+		key.Error = cutRunes(herr.Error(), 500)
+	}
 	data, err := json.Marshal(key)
 	if err == nil {
 		err = fsx.Replace(path, append(data, '\n'))
 	}
 	if herr == nil {
 		r.Done = append(r.Done, Done{stepHooks, "called", id, "the hook was called for " + id})
-	} else {
-		herr = errs.New(errs.Failure, "the hook for %s: %w", id, herr)
 	}
-	return errors.Join(herr, err)
+	return errors.Join(key.problem(id), err)
+}
+
+// problem is what is wrong with the hook for a message.
+func (k *hookKey) problem(id string) error {
+	switch {
+	case k.Error == "":
+		return nil
+	case k.Done:
+		return errs.New(errs.Failure, "the hook for %s failed %d times, the last time: %s", id, k.Attempts, k.Error)
+	}
+	return errs.New(errs.Failure, "the hook for %s: %s", id, k.Error)
 }
 
 // callHook runs a command with a message on its input, as a group of its own.

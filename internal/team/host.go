@@ -63,7 +63,12 @@ type host struct {
 
 	mu      sync.Mutex // guards what follows
 	stopped string     // StopTurn or StopNow once it was asked to end
-	owes    time.Time  // when the leader last gave it something to do; zero: nothing is owed
+	owes    bool       // the leader gave it something to do, and it has not reported
+	// reported is the last message that it had sent to the leader by then.
+	reported string
+
+	noted     time.Time         // of the output that the record knows
+	unwritten []func(*Teammate) // changes of the record that could not be written yet
 }
 
 // driver is what runs a resident's program: once per wake, or all the time.
@@ -124,6 +129,8 @@ func (t *Team) Host(ctx context.Context, b *fsboard.Board, r HostRequest) error 
 	}
 	_ = sayHost(r.Says, hostLine{State: hostUp})
 	r.Says.Close()
+	defer t.StayPresent(ctx)()
+	defer h.keepLeases(ctx)()
 	return h.live(ctx)
 }
 
@@ -158,6 +165,8 @@ func (h *host) begin(ctx context.Context, r HostRequest) (*fsx.Lock, error) {
 		h.drive = &execDriver{host: h}
 	case KindPi:
 		h.drive = &piDriver{host: h}
+	case KindHerdr:
+		h.drive = &herdrDriver{host: h}
 	default:
 		err = errs.New(errs.Usage, "no host for teammates of kind %s", tm.Kind)
 		lock.Unlock()

@@ -33,8 +33,13 @@ type execDriver struct {
 }
 
 func (d *execDriver) start(context.Context) error {
-	if _, err := exec.LookPath(d.tm.Command[0]); err != nil {
-		return errs.New(errs.Failure, "cannot run %s: %w", d.tm.Command[0], err).WithHint("check the command and PATH")
+	// A path is one from where the command will run, not from where the host does.
+	program := d.tm.Command[0]
+	if strings.ContainsRune(program, '/') && !filepath.IsAbs(program) {
+		program = filepath.Join(d.tm.Cwd, program)
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		return errs.New(errs.Failure, "cannot run %s in %s: %w", d.tm.Command[0], d.tm.Cwd, err).WithHint("check the command and PATH")
 	}
 	return nil
 }
@@ -46,6 +51,7 @@ func (d *execDriver) run(ctx context.Context) error {
 			return err
 		}
 		pause := longestWait
+		d.noteOutput(ctx, nil) // what a full disk has left undone
 		if left := time.Until(d.retryAt); left > 0 {
 			pause = min(pause, left)
 		} else if err := d.wake(ctx); err != nil {
@@ -102,7 +108,7 @@ func (d *execDriver) wake(ctx context.Context) error {
 // once.
 func (d *execDriver) wakeFailed(ctx context.Context, turn *turnResult, err error) error {
 	why := err.Error()
-	if turn != nil {
+	if turn != nil && turn.failed() {
 		why = turn.reason()
 	}
 	pause := min(firstRetry<<min(d.failures, 16), longestRetry)
@@ -143,6 +149,9 @@ func (d *execDriver) turn(ctx context.Context, list []*inbox.Message) (*turnResu
 	var input strings.Builder
 	for _, m := range list {
 		input.WriteString(m.AgentText())
+	}
+	if err := d.writeNotes(ctx); err != nil {
+		return nil, err // the record is still that of the last turn
 	}
 	d.log.Event("wake: %s", wakeText(list))
 	d.host.assigned(list)

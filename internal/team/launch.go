@@ -67,7 +67,7 @@ func (t *Team) launchHost(ctx context.Context, r *SpawnRequest, tm Teammate) (*l
 	log := openActivityLog(t.ActivityLog(tm.Name))
 	log.Event("started %s (agent %s, %s)", tm.Name, tm.Agent, tm.Kind)
 	defer log.Close()
-	cmd := exec.Command(program, "harness", "--run", tm.Name)
+	cmd := exec.Command(program, "harness", "--teammate", tm.Name)
 	cmd.Args[0] = "teams"
 	cmd.Dir = t.Project
 	cmd.Env = t.hostEnviron(tm)

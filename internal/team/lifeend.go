@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -35,6 +36,12 @@ func (e *lifeEnd) tell(format string, args ...any) {
 // finalised. Each part may be done again. The caller holds the life's
 // alive.lock, so the name is not free before the end.
 func (t *Team) finishLife(ctx context.Context, b *fsboard.Board, tm Teammate, e lifeEnd) (Teammate, error) {
+	if tm.Kind == KindHerdr && tm.Status != StatusStopped {
+		e.tell("closing its pane")
+		if err := closePane(ctx, tm, os.Getenv, t.Root); err != nil {
+			return tm, err
+		}
+	}
 	waits, err := t.decideHeld(ctx, b, tm, &e)
 	if err != nil {
 		return tm, err
@@ -53,6 +60,13 @@ func (t *Team) finishLife(ctx context.Context, b *fsboard.Board, tm Teammate, e 
 			return tm, err
 		}
 	}
+	if e.cause != "" {
+		// Before the record says stopped: nobody comes back to a life that is over.
+		tm.Error = e.cause
+		if err := t.tellStopped(ctx, tm); err != nil {
+			return tm, err
+		}
+	}
 	e.tell("returning what it holds")
 	if tm, err = t.Leave(ctx, tm.Name, tm.SpawnID, func(ctx context.Context, tm Teammate) error {
 		_, kept, err := b.ReleaseAll(ctx, tm.Name, tm.SpawnID, e.reason)
@@ -60,11 +74,6 @@ func (t *Team) finishLife(ctx context.Context, b *fsboard.Board, tm Teammate, e 
 		return err
 	}); err != nil {
 		return tm, err
-	}
-	if e.cause != "" {
-		if err := t.tellStopped(ctx, tm); err != nil {
-			return tm, err
-		}
 	}
 	if tm.Worktree == "" || tm.WorktreeDone || waits {
 		return tm, nil

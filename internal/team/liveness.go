@@ -14,7 +14,8 @@ import (
 //   - A stopped life is dead.
 //   - A hosted one lives while its alive.lock is held. With the lock free it is
 //     dead when its child is gone too. A child that cannot be seen from here,
-//     or, with no child, a host that is not this one, leaves it unknown.
+//     or, with no child, another host of which no lock was ever seen held from
+//     here, leaves it unknown.
 //   - A resident that is starting lives while roster.lock is held, since its
 //     host does not hold alive.lock yet.
 //   - A shell is what its process is. Without one recorded it is unknown.
@@ -65,7 +66,9 @@ func (t *Team) liveness(tm Teammate, lockIsOurs bool) fsx.Liveness {
 		return fsx.Dead
 	}
 	if tm.Child == nil {
-		if tm.Host == "" || tm.Host != fsx.Host() {
+		// From here the lock of another host means something only when one of its
+		// locks was seen held before.
+		if tm.Host == "" || tm.Host != fsx.Host() && !t.seesLocks(tm.Host, tm.BootID) {
 			return fsx.Unknown
 		}
 		return fsx.Dead

@@ -74,6 +74,8 @@ func helperMain() {
 			_, err = t.Exists()
 		case "list":
 			_, _, err = t.List()
+		case "ask":
+			_, err = t.Ask(ctx, Identity{Name: "ann"}, Ask{Question: name}, 0, nil)
 		case "lookup":
 			tm.Name = map[fsboard.Life]string{fsboard.LifeUnknown: "unknown", fsboard.LifeNoSuch: "no such"}[t.Lookup(name, "x").Life]
 		}

@@ -24,6 +24,9 @@ type Session struct {
 	Project string `json:"project"`
 	Label   string `json:"label,omitempty"`
 	Created int64  `json:"created"` // epoch ms
+	// Shared says whether several hosts use the session; nil leaves that to the
+	// type of the file system.
+	Shared *bool `json:"shared,omitempty"`
 
 	extra map[string]json.RawMessage // members we do not know
 }
@@ -34,6 +37,7 @@ var sessionFields = []rawjson.Field[Session]{
 	{Name: "project", Of: func(s *Session) any { return &s.Project }},
 	{Name: "label", Opt: true, Of: func(s *Session) any { return &s.Label }},
 	{Name: "created", Of: func(s *Session) any { return &s.Created }},
+	{Name: "shared", Opt: true, Of: func(s *Session) any { return &s.Shared }},
 }
 
 // ReadSession reads session.json. A missing one is fs.ErrNotExist, one that is
@@ -74,7 +78,10 @@ func corrupt(path, msg string, err error) error {
 func (t *Team) EnsureSession() (Session, error) {
 	s, err := t.ReadSession()
 	if err == nil {
-		return s, t.checkBoardDir()
+		if err := t.checkBoardDir(); err != nil {
+			return s, err
+		}
+		return t.noteSharing(s)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return Session{}, err
@@ -90,6 +97,10 @@ func (t *Team) EnsureSession() (Session, error) {
 		}
 	}
 	s = Session{Key: t.Session, Project: t.Project, Created: nowMillis()}
+	if t.Sharing.On && t.Sharing.Source == SourceFileSystem {
+		on := true
+		s.Shared = &on
+	}
 	data, err := marshalLines(s, nil)
 	if err != nil {
 		return Session{}, err

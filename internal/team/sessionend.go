@@ -221,5 +221,10 @@ func (t *Team) removeTeam() error {
 	if err := fsx.FsyncDir(filepath.Dir(t.TeamDir())); err != nil {
 		return err
 	}
+	// Until every host sees that it is gone, reports may still come in there.
+	t.awaitOthers()
+	if err := t.keepLate(gone); err != nil {
+		return err
+	}
 	return os.RemoveAll(gone)
 }

@@ -32,6 +32,10 @@ type SpawnRequest struct {
 	Kind    string // KindPi, KindExec or KindHerdr
 	Label   string // for people
 	Command []string
+	// Of the pane that the herdr host opens.
+	Placement, Tab string
+	Grace          time.Duration // before its tab closes; 0: 10 min
+
 	Max     int          // how many residents may live; 0: DefaultMax
 	Revive  *LedgerRow   // the life that this one goes on with; nil: none
 	Program string       // the teams program that hosts it; "": the running one
@@ -51,8 +55,14 @@ func (r *SpawnRequest) check() error {
 		return errs.New(errs.Usage, "the exec host needs a command").
 			WithHint("teams spawn %s %s --host exec -- CMD", r.Name, orWord(r.Agent, "AGENT"))
 	}
-	if r.Kind != KindExec && len(r.Command) > 0 {
-		return errs.New(errs.Usage, "the %s host takes no command", r.Kind).WithHint("--host exec runs any command")
+	if r.Kind == KindPi && len(r.Command) > 0 {
+		return errs.New(errs.Usage, "the pi host takes no command").WithHint("--host exec runs any command")
+	}
+	if r.Kind != KindHerdr && (r.Placement != "" || r.Tab != "" || r.Grace != 0) {
+		return errs.New(errs.Usage, "--placement, --tab and --grace are for the herdr host")
+	}
+	if err := r.checkPane(); err != nil {
+		return err
 	}
 	if len(r.Text) > inbox.MaxBody/2 {
 		return inbox.TooLarge(int64(len(r.Text)))
@@ -233,7 +243,8 @@ func (t *Team) newResident(r *SpawnRequest, p *prepared) Teammate {
 	if p.tree != nil {
 		tm.Worktree, tm.Branch, tm.Base, tm.Cwd = p.tree.Path, p.tree.Branch, p.tree.Base, p.tree.Cwd
 	}
-	if r.Kind == KindPi {
+	tm.Placement, tm.Tab, tm.GraceMs = r.Placement, r.Tab, r.Grace.Milliseconds()
+	if r.Kind == KindPi || r.Kind == KindHerdr && len(r.Command) == 0 {
 		// One for each life, so that a new one does not go on with an old one's
 		// conversation unless it is revived.
 		tm.SessionFile = filepath.Join(t.TeammateDir(r.Name), "session-"+p.spawnID[:8]+".jsonl")
@@ -315,7 +326,7 @@ func (t *Team) writeKickoff(r *SpawnRequest, p *prepared, tm *Teammate) error {
 // told at all times stands in its system prompt, so it gets only the rest.
 func (t *Team) queueKickoff(ctx context.Context, tm Teammate, text string) error {
 	body := []byte(text)
-	if tm.Kind != KindPi {
+	if tm.SessionFile == "" { // not of pi
 		var err error
 		if body, err = fsx.ReadFile(t.kickoffFile(tm.Name), inbox.MaxBody); err != nil {
 			return err

@@ -191,6 +191,7 @@ func (t *Team) removeTeammate(name string) error {
 	if err := fsx.FsyncDir(t.TeamDir()); err != nil {
 		return err
 	}
+	t.awaitOthers()
 	if err := os.RemoveAll(gone); err != nil {
 		return errs.New(errs.Failure, "remove %s: %w", gone, err)
 	}

@@ -38,7 +38,7 @@ func (t *Team) tickStall(ctx context.Context, all []Teammate, stall time.Duratio
 			continue
 		}
 		told, err := t.notify(ctx, notice{
-			to: LeaderName, key: fmt.Sprintf("stalled-%s-%s-%d", tm.Name, digest(tm.SpawnID)[:lifeDigits], tm.ActiveAt),
+			to: LeaderName, key: fmt.Sprintf("stalled-%s-%s-%d.%d", tm.Name, digest(tm.SpawnID)[:lifeDigits], tm.ActiveBootMs, tm.ActiveAt),
 			event: eventStalled, about: tm.Name, body: stallBody(tm, silent),
 		})
 		r.problem(stepStall, err)

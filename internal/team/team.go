@@ -44,6 +44,9 @@ type Team struct {
 	// path. Nil means that there is none.
 	PiExtension func(path string) error
 
+	// Sharing says whether several hosts use the session, see FindSharing.
+	Sharing Sharing
+
 	offers *offerMemory
 }
 

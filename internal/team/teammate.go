@@ -81,6 +81,9 @@ type Teammate struct {
 	Tools       []string `json:"tools,omitempty"`       // of its agent
 	Model       string   `json:"model,omitempty"`       // of its agent
 	SessionFile string   `json:"sessionFile,omitempty"` // of a pi teammate
+	Placement   string   `json:"placement,omitempty"`   // of the pane of a herdr teammate
+	Tab         string   `json:"tab,omitempty"`         // the tab that it shares
+	GraceMs     int64    `json:"graceMs,omitempty"`     // before that tab closes
 	TaskID      string   `json:"taskId,omitempty"`      // its row of the ledger; a revived one keeps it
 	Stop        string   `json:"stop,omitempty"`        // StopTurn or StopNow: it was asked to end
 
@@ -127,6 +130,9 @@ var teammateFields = []rawjson.Field[Teammate]{
 	{Name: "tools", Opt: true, Of: func(tm *Teammate) any { return &tm.Tools }},
 	{Name: "model", Opt: true, Of: func(tm *Teammate) any { return &tm.Model }},
 	{Name: "sessionFile", Opt: true, Of: func(tm *Teammate) any { return &tm.SessionFile }},
+	{Name: "placement", Opt: true, Of: func(tm *Teammate) any { return &tm.Placement }},
+	{Name: "tab", Opt: true, Of: func(tm *Teammate) any { return &tm.Tab }},
+	{Name: "graceMs", Opt: true, Of: func(tm *Teammate) any { return &tm.GraceMs }},
 	{Name: "taskId", Opt: true, Of: func(tm *Teammate) any { return &tm.TaskID }},
 	{Name: "stop", Opt: true, Of: func(tm *Teammate) any { return &tm.Stop }},
 	{Name: "currentTask", Opt: true, Of: func(tm *Teammate) any { return &tm.CurrentTask }},

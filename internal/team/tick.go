@@ -33,6 +33,9 @@ type TickOptions struct {
 	StaleWait time.Duration // age of an open request before its sender is told; 0: never
 	Stall     time.Duration // silence of a working resident before the leader is told; 0: never
 	Hooks     Hooks         // what is run for the leader's mail
+	// Getenv finds herdr, for the panes of ours that it no longer knows. Nil:
+	// there is no herdr.
+	Getenv func(string) string
 
 	settleWindow time.Duration // how long watched tasks that end one after the other are told of together
 }
@@ -47,6 +50,7 @@ const (
 	stepStall     = "stall"     // residents that are silent for long
 	stepRequests  = "requests"  // those that wait for a reply
 	stepSettle    = "settle"    // watched tasks that have ended
+	stepHerdr     = "herdr"     // what is shown there
 	stepDecide    = "decide"    // submissions
 	stepRelease   = "release"   // what a decision made releasable
 	stepHooks     = "hooks"     // commands for the leader's mail
@@ -57,7 +61,7 @@ const (
 // the leader of silent ones, reminds of requests, tells of watched tasks, and
 // decides submissions, their gates beside each other. Each step is on its
 // own: a problem of one is reported and the rest still runs. Ticks may overlap;
-// each skips what another holds. With a live harness it does nothing. A session
+// each skips what another holds. With a live harness on this host it does nothing. A session
 // without state is no_session.
 func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickReport, error) {
 	r := TickReport{Done: []Done{}, Problems: []string{}}
@@ -69,7 +73,7 @@ func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickR
 		return r, errs.New(errs.NoSession, "session %s has no state", t.Session).WithPath(t.Root).
 			WithHint("cd into the project, or name its session with --session; teams sessions lists those there are")
 	}
-	if t.HarnessLive() {
+	if t.harnessHere() {
 		r.Harness = true
 		return r, nil
 	}
@@ -84,6 +88,7 @@ func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickR
 		t.tickNotices(ctx, b, &r)
 		t.tickWatches(ctx, b, 0, &r)
 	}
+	t.tickPanes(ctx, o.Getenv, &r)
 	t.runHooks(ctx, o.Hooks, &r)
 	return r, ctx.Err()
 }

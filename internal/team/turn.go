@@ -2,12 +2,12 @@ package team
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/seed6990a682/teams/inbox"
-	"github.com/seed6990a682/teams/internal/fsx"
 )
 
 // assigned notes that the leader gave the teammate something to do, which it
@@ -15,12 +15,33 @@ import (
 func (h *host) assigned(list []*inbox.Message) {
 	for _, m := range list {
 		if m.From == LeaderName && m.Kind == inbox.KindMessage {
+			last := h.t.lastReport(h.tm.Name)
 			h.mu.Lock()
-			h.owes = fsx.Now()
+			h.owes, h.reported = true, last
 			h.mu.Unlock()
 			return
 		}
 	}
+}
+
+// lastReport is the id of the last message of a teammate to the leader, "" when
+// there is none. The ids of one sender are in order whatever the clock does.
+func (t *Team) lastReport(name string) (last string) {
+	outbox, _ := t.Outbox(name).IDs() // first: what is drained meanwhile is found with the leader
+	unread, _ := t.Box(LeaderName).IDs(false)
+	read, _ := t.Box(LeaderName).IDs(true)
+	for _, id := range slices.Concat(outbox, unread, read) {
+		if reportOf(name, id) {
+			last = max(last, id)
+		}
+	}
+	return last
+}
+
+// reportOf reports whether an id may be that of a message from a teammate.
+func reportOf(name, id string) bool {
+	_, ours := inbox.IDTime(id)
+	return ours && maybeFrom(name)(id)
 }
 
 // latest is the last line of output, and when there was output last.
@@ -32,32 +53,46 @@ func (h *host) latest() (string, time.Time) {
 }
 
 // noteOutput writes down what the teammate's latest output was, if there was
-// any since, and what change says. change may be nil.
+// any since, and what change says. change may be nil. What cannot be written, as
+// on a full disk, is written down with the next note.
 func (h *host) noteOutput(ctx context.Context, change func(*Teammate)) {
-	text, at := h.latest()
-	ms := int64(0)
-	if !at.IsZero() {
-		ms = at.UnixMilli()
+	if change != nil {
+		h.mu.Lock()
+		h.unwritten = append(h.unwritten, change)
+		h.mu.Unlock()
 	}
+	if err := h.writeNotes(ctx); err != nil {
+		h.log.Event("%v", err)
+	}
+}
+
+// writeNotes writes down what was noted and is not written yet.
+func (h *host) writeNotes(ctx context.Context) error {
+	text, at := h.latest()
 	h.mu.Lock()
-	fresh := ms > h.tm.LastOutputAt
-	h.tm.LastOutputAt = max(h.tm.LastOutputAt, ms)
+	before, changes := h.noted, h.unwritten
+	h.noted, h.unwritten = at, nil
 	h.mu.Unlock()
-	if !fresh && change == nil {
-		return
+	fresh := !at.Equal(before) // and not merely later: the clock may have been set back
+	if !fresh && len(changes) == 0 {
+		return nil
 	}
 	err := h.update(context.WithoutCancel(ctx), func(tm *Teammate) {
 		if fresh {
+			ms := at.UnixMilli()
 			tm.LastOutputAt, tm.Activity = ms, text
-			tm.ActiveAt, tm.ActiveBootMs = max(tm.ActiveAt, ms), bootMillis()
+			tm.ActiveAt, tm.ActiveBootMs = ms, bootMillis()
 		}
-		if change != nil {
+		for _, change := range changes {
 			change(tm)
 		}
 	})
-	if err != nil {
-		h.log.Event("%v", err)
+	if err != nil && !errors.Is(err, errReplaced) {
+		h.mu.Lock()
+		h.noted, h.unwritten = before, append(changes, h.unwritten...)
+		h.mu.Unlock()
 	}
+	return err
 }
 
 // turnDone sees to a teammate that has just become idle: one that owes the
@@ -65,19 +100,19 @@ func (h *host) noteOutput(ctx context.Context, change func(*Teammate)) {
 // idle again without one, the leader is told once.
 func (h *host) turnDone(ctx context.Context) error {
 	h.mu.Lock()
-	since := h.owes
+	owes, before := h.owes, h.reported
 	h.mu.Unlock()
-	if since.IsZero() {
+	if !owes {
 		return nil
 	}
-	reported, err := h.t.terminalReport(h.tm, since)
+	reported, err := h.t.terminalReport(h.tm, before)
 	if err != nil {
 		h.log.Event("%v", err)
 		return nil
 	}
 	if reported != nil {
 		h.mu.Lock()
-		h.owes = time.Time{}
+		h.owes = false
 		h.mu.Unlock()
 		row := h.t.ledgerRow(h.tm, LedgerSettled, "session-report")
 		row.Outcome = reported.Status
@@ -117,16 +152,13 @@ func (t *Team) unreadUnfinished(name string) bool {
 	return err == nil && len(list) > 0
 }
 
-// terminalReport is the last report of a life with a terminal status that was
-// sent after a point in time; nil when there is none.
-func (t *Team) terminalReport(tm Teammate, since time.Time) (*inbox.Message, error) {
+// terminalReport is the last report of a life with a terminal status that came
+// after the message before, "" for any; nil when there is none.
+func (t *Team) terminalReport(tm Teammate, before string) (*inbox.Message, error) {
 	mine := func(m *inbox.Message) bool {
-		return m.From == tm.Name && m.Spawn == tm.SpawnID && m.Terminal() && !m.Time().Before(since)
+		return m.From == tm.Name && m.Spawn == tm.SpawnID && m.Terminal() && m.ID > before
 	}
-	late := func(id string) bool {
-		at, ok := inbox.IDTime(id)
-		return ok && !at.Before(since) && strings.HasPrefix(inbox.IDSender(id), tm.Name)
-	}
+	late := func(id string) bool { return id > before && reportOf(tm.Name, id) }
 	var last *inbox.Message
 	ids, err := t.Outbox(tm.Name).IDs() // first: what is drained meanwhile is found with the leader
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 func (t *Team) WaitReport(ctx context.Context, tm Teammate, poll time.Duration, progress func(Teammate)) (*inbox.Message, error) {
 	w := t.NewMailWaiter(Identity{Name: LeaderName, Leader: true}, poll)
 	defer w.Close()
-	since := time.UnixMilli(tm.CreatedAt)
 	for {
 		over, err := t.lifeOver(tm.Name, tm.SpawnID) // first, so that what it said last is seen
 		if err != nil {
@@ -23,7 +22,7 @@ func (t *Team) WaitReport(ctx context.Context, tm Teammate, poll time.Duration, 
 		if _, _, err := t.DrainReports(ctx); err != nil {
 			return nil, err
 		}
-		m, err := t.terminalReport(tm, since)
+		m, err := t.terminalReport(tm, "")
 		if err != nil {
 			return nil, err
 		}

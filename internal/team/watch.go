@@ -197,7 +197,8 @@ func (t *Team) endedOf(b *fsboard.Board, w *Watch, window time.Duration) (ended 
 			latest = max(latest, v.UpdatedAt)
 		}
 	}
-	if len(ended)+len(w.Told) < len(w.Tasks) && nowMillis() < latest+window.Milliseconds() {
+	age := nowMillis() - latest // below 0 when the clock was set back meanwhile
+	if len(ended)+len(w.Told) < len(w.Tasks) && age >= 0 && age < window.Milliseconds() {
 		return nil, nil
 	}
 	return ended, nil

@@ -83,8 +83,9 @@ func (t *Team) Work(ctx context.Context, b *fsboard.Board, r WorkRequest) error 
 		return err
 	}
 	defer alive.Unlock()
+	defer t.StayPresent(ctx)()
 	w := &worker{t: t, b: b, r: r, tm: tm}
-	w.report(WorkEvent{Event: "joined"})
+	w.report(WorkEvent{Event: "joined", Message: t.leaseNote(r.Lease)})
 	if tm.PreviousSpawnID != "" {
 		// The life before may have died with claims: they are free again.
 		if _, _, err := b.ReleaseAll(ctx, tm.Name, tm.PreviousSpawnID, "holder_replaced"); err != nil {
@@ -154,6 +155,7 @@ func (w *worker) loop(ctx context.Context) error {
 			if _, err := w.t.PublishNotices(ctx, w.b); err != nil && ctx.Err() == nil {
 				return err
 			}
+			w.idle(ctx)
 			if w.r.Once {
 				return nil
 			}

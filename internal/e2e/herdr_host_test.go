@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed6990a682/teams/herdr/herdrtest"
+)
+
+// A teammate in a pane of herdr: its first message and later mail are submitted
+// there, its state is that of the pane, and shutdown closes the pane.
+func TestHerdrHost(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var prompts []string
+	h := herdrtest.New(t, func(s *herdrtest.Server) {
+		s.OnPrompt = func(s *herdrtest.Server, pane, text string) {
+			mu.Lock()
+			prompts = append(prompts, text)
+			mu.Unlock()
+			s.SetState(pane, "working")
+			go func() {
+				time.Sleep(1500 * time.Millisecond)
+				s.SetState(pane, "idle")
+			}()
+		}
+	})
+	s := newTeam(t).with("HERDR_SOCKET_PATH="+h.Path, "TEAMS_HERDR_MAX_PANES=1")
+	s.ok("spawn", "ann", "worker", "look at the parser", "--host", "herdr", "--label", "parser")
+	s.becomes("ann", "working", func(r resident) bool { return r.Status == "working" })
+	s.becomes("ann", "idle after a turn", func(r resident) bool { return r.Status == "idle" && r.Turns > 0 })
+	s.ok("send", "ann", "and at the lexer")
+	s.becomes("ann", "idle again", func(r resident) bool { return r.Status == "idle" && r.Turns >= 2 }) // it was asked for its report too
+	mu.Lock()
+	all := strings.Join(prompts, "\n")
+	if len(prompts) < 2 || prompts[0] != "look at the parser" || !strings.Contains(all, `event="unfinished"`) || !strings.Contains(all, `<agent-message from="leader"`) {
+		t.Errorf("prompts: %q", prompts)
+	}
+	mu.Unlock()
+	if n := s.as("ann").mail("inbox").Unread; n != 0 {
+		t.Errorf("%d unread", n)
+	}
+	// No more panes than the cap, and nothing left of who was refused.
+	r := s.exits(4, "spawn", "bob", "worker", "--host", "herdr")
+	if !strings.Contains(r.err, "ann") {
+		t.Errorf("%s", r)
+	}
+	if exists(s.team("bob")) {
+		t.Error("bob is left")
+	}
+	for _, out := range []string{s.ok("list"), s.ok("status", "ann"), s.ok("activity", "ann"), s.ok("ledger")} {
+		for _, p := range h.Panes() {
+			if strings.Contains(out, p.ID) {
+				t.Errorf("a pane id is shown: %s", out)
+			}
+		}
+	}
+	s.ok("shutdown", "ann")
+	if n := len(h.Panes()); n != 0 {
+		t.Errorf("%d panes are left", n)
+	}
+	s.ok("spawn", "bob", "worker", "--host", "herdr")
+
+	// A pane that is closed by hand ends its teammate, which is told once.
+	for _, p := range h.Panes() {
+		h.Remove(p.ID)
+	}
+	b := s.becomes("bob", "stopped", func(r resident) bool { return r.Status == "stopped" })
+	if !strings.Contains(b.Error, "pane was closed") {
+		t.Errorf("%q", b.Error)
+	}
+	s.noProcess()
+}
+
+// Without herdr such a spawn is refused and leaves nothing; other verbs do not
+// notice.
+func TestHerdrHostAway(t *testing.T) {
+	t.Parallel()
+	s := newTeam(t).with("HERDR_SOCKET_PATH=/nonexistent/herdr.sock", "HERDR_PANE_ID=w1:p1")
+	e := s.fails(1, "herdr_unavailable", "spawn", "ann", "worker", "--host", "herdr")
+	if e.Error.Hint == "" {
+		t.Errorf("%+v", e)
+	}
+	if exists(s.team("ann")) {
+		t.Error("ann is left")
+	}
+	s.noProcess()
+	s.add("a task")
+	s.spawnExec("ann", "", "cat")
+	s.ok("tick", "-q")
+	s.ok("shutdown", "ann")
+	if _, err := os.Stat(s.root); err != nil {
+		t.Fatal(err)
+	}
+}

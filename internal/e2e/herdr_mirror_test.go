@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed6990a682/teams/herdr/herdrtest"
+)
+
+// The harness keeps a line about the team on the cell that it runs in, tells of
+// what needs a person, and clears the line at its end.
+func TestHerdrMirror(t *testing.T) {
+	t.Parallel()
+	h := herdrtest.New(t, func(s *herdrtest.Server) { s.Notifications = true })
+	_, _, pane := h.AddWorkspace()
+	s := newTeam(t)
+	inside := s.with("HERDR_SOCKET_PATH="+h.Path, "HERDR_PANE_ID="+pane)
+	shows := func(what string) {
+		t.Helper()
+		var have string
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			p, _ := h.Get(pane)
+			have = fmt.Sprint(p.CustomStatus, p.Tokens, p.Title)
+			if what == "" && !strings.Contains(have, "◆") && !strings.Contains(have, "?") || what != "" && strings.Contains(have, what) {
+				return
+			}
+		}
+		t.Fatalf("the cell shows %q and not %q; %d requests", have, what, len(h.Requests("")))
+	}
+	s.add("one")
+	s.add("two")
+	harness := inside.start("harness", "-q", "--run", "release")
+	shows("◆ release")
+	s.as("ann").ok("claim", "t_1")
+	shows("◆ release one 0/2")
+	s.as("ann").ok("submit", "t_1")
+	shows("1/2")
+	s.as("ann").ok("claim", "t_2")
+	s.as("ann").ok("submit", "t_2", "--failed", "--result", "cannot")
+	s.ok("task", "edit", "t_2", "--max-attempts", "1")
+	s.as("ann").run("claim", "t_2")
+	s.ok("task", "cancel", "t_2")
+	shows("")
+
+	// The stored run says the same.
+	e, r := s.json("run", "list")
+	var d struct {
+		Runs []struct {
+			Name, Status string
+			Done, Total  int
+		}
+	}
+	if r.code != 0 || json.Unmarshal(e.Data, &d) != nil || len(d.Runs) != 1 || d.Runs[0].Name != "release" || d.Runs[0].Status != "completed" || d.Runs[0].Done != 1 {
+		t.Errorf("%s", r)
+	}
+	s.add("three")
+	shows("1/2")
+	harness.signal(syscall.SIGTERM)
+	if r := harness.wait(); r.code != 0 {
+		t.Errorf("%s", r)
+	}
+	shows("")
+
+	// A herdr that is silent keeps nobody up.
+	h.Fault("", -1, herdrtest.Silent)
+	begin := time.Now()
+	inside.ok("tick", "-q")
+	inside.as("ann").ok("claim")
+	harness = inside.start("harness", "-q")
+	s.as("ann").ok("submit")
+	s.ok("wait", "t_3", "--timeout", "20s")
+	harness.signal(syscall.SIGTERM)
+	if r := harness.wait(); r.code != 0 {
+		t.Errorf("%s", r)
+	}
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}

@@ -1,0 +1,149 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/team"
+)
+
+type contextT = context.Context
+
+// send draws a message: from anybody, to anybody, with a key or to be held now
+// and then.
+func (w *world) send(t *rapid.T, c *caller) verb {
+	names := []string{team.LeaderName, "ann", "bob", "eve", "w1", team.AllName}
+	to := rapid.SampledFrom(names).Draw(t, "to")
+	if to == c.name {
+		to = "ann"
+		if c.name == "ann" {
+			to = "bob"
+		}
+	}
+	w.serial++
+	r := team.SendRequest{To: []string{to}, Body: fmt.Appendf(nil, "message %d of %s", w.serial, c.name)}
+	switch rapid.IntRange(0, 5).Draw(t, "how") {
+	case 0:
+		r.Key = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")
+		r.Body = fmt.Appendf(nil, "keyed %s of %s to %s", r.Key, c.name, to)
+	case 1:
+		r.Hold = to != team.LeaderName && to != team.AllName
+	case 2:
+		r.ExpectsReply = to != team.AllName && r.Key == ""
+	}
+	if to == team.LeaderName && rapid.Bool().Draw(t, "status") {
+		r.Status = inbox.StatusCompleted
+	}
+	body := string(r.Body)
+	return verb{who: c, name: "send to " + to, before: func() { w.bodies[body] = attempt{from: c.name, key: r.Key, to: r.To} }, run: func(k *call) error {
+		var err error
+		r := r
+		if r.From, err = k.mailer(); err != nil {
+			return err
+		}
+		sent, err := k.t.Send(k.ctx, r)
+		for _, s := range sent {
+			k.tell(func() {
+				m := s.Message
+				w.sent[m.ID] = &toldMessage{id: m.ID, from: m.From, to: m.To, body: body, spawn: m.Spawn, toSpawn: m.ToSpawn, report: m.To == team.LeaderName}
+			})
+		}
+		return err
+	}}
+}
+
+// mailer is the caller for the verbs of mail.
+func (k *call) mailer() (team.Identity, error) {
+	if k.who.kind == isLeader {
+		return k.t.Leader()
+	}
+	return k.worker()
+}
+
+func (w *world) recv(t *rapid.T, c *caller) verb {
+	most := rapid.IntRange(0, 2).Draw(t, "most")
+	batch := rapid.IntRange(0, 3).Draw(t, "batch") == 0
+	return verb{who: c, name: "recv of " + c.name, run: func(k *call) error {
+		who, err := k.mailer()
+		if err != nil {
+			return err
+		}
+		r := team.ReceiveRequest{Who: who, Max: most, Show: func(m *inbox.Message) error {
+			k.show(m, who)
+			return nil
+		}}
+		if batch {
+			r.Batch = func(list []*inbox.Message, _ int) error {
+				for _, m := range list {
+					k.show(m, who)
+				}
+				return nil
+			}
+		}
+		_, _, problems, err := k.t.Receive(k.ctx, r)
+		if err == nil && len(problems) > 0 {
+			err = fmt.Errorf("problems: %v", problems)
+		}
+		if errs.CodeOf(err) == errs.NoSession {
+			err = nil
+		}
+		return err
+	}}
+}
+
+// show notes that a message was shown.
+func (k *call) show(m *inbox.Message, who team.Identity) {
+	if k.isDead() {
+		return
+	}
+	w := k.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := who.Name + "/" + m.ID
+	first := len(w.printed[id]) == 0
+	w.printed[id] = append(w.printed[id], print{by: who.SpawnID, sure: true})
+	k.last = id
+	if a, known := w.bodies[string(m.Body)]; known && m.Kind != inbox.KindNotice {
+		if a.from != m.From {
+			w.wrong("%s was shown as from %s", m.ID, m.From)
+		}
+	} else if m.Kind != inbox.KindNotice {
+		w.wrong("%s was shown, which nobody sent: %q", m.ID, m.Body)
+	}
+	if m.ToSpawn != "" && m.ToSpawn != who.SpawnID && m.Hold == "" {
+		w.wrong("%s was shown to another life than it was for", m.ID)
+	}
+	if m.From == team.HarnessName || !first {
+		return
+	}
+	key := m.From + " to " + who.Name
+	if last := w.order[key]; last > m.ID && !k.loose {
+		w.wrong("%s was shown after %s", m.ID, last)
+	}
+	w.order[key] = m.ID
+}
+
+func (w *world) unreadVerb(t *rapid.T, c *caller) verb {
+	var ids []string
+	for _, s := range w.sentInOrder() {
+		if s.to == c.name {
+			ids = append(ids, s.id)
+		}
+	}
+	if len(ids) == 0 {
+		return w.recv(t, c)
+	}
+	id := rapid.SampledFrom(ids).Draw(t, "message")
+	return verb{who: c, name: "unread " + id, before: func() { w.unread[c.name+"/"+id]++ }, run: func(k *call) error {
+		who, err := k.mailer()
+		if err != nil {
+			return err
+		}
+		_, err = k.t.Unread(k.ctx, who, id)
+		return err
+	}}
+}

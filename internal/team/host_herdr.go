@@ -1,0 +1,267 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed6990a682/teams/herdr"
+	"github.com/seed6990a682/teams/inbox"
+	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// herdrDriver runs an interactive agent in a pane of herdr: pi, or a command. A
+// message counts as read when herdr has seen that it was submitted.
+type herdrDriver struct {
+	*host
+	spawner *herdr.Spawner
+	target  herdr.Target
+	isAgent bool // herdr knows the program as an agent
+
+	failures int
+	retryAt  time.Time
+	state    string // of the pane, as it was seen last
+	away     bool   // herdr could not be asked, and that was noted
+	shown    string // the end of what stands in the pane
+	at       time.Time
+}
+
+// checkPane checks what a spawn says of its pane.
+func (r *SpawnRequest) checkPane() error {
+	placements := []string{"", herdr.PlaceRight, herdr.PlaceDown, herdr.PlaceTab, herdr.PlaceWorkspace}
+	if !slices.Contains(placements, r.Placement) {
+		return errs.New(errs.Usage, "%q is no placement", r.Placement).WithHint("%s", strings.Join(placements[1:], ", "))
+	}
+	if utf8.RuneCountInString(r.Tab) > 20 {
+		return errs.New(errs.Usage, "the name of the tab has more than 20 characters")
+	}
+	if r.Grace < 0 {
+		return errs.New(errs.Usage, "--grace must not be negative")
+	}
+	return nil
+}
+
+// newSpawner connects to nothing: it says where herdr is and whose panes are
+// whose.
+func newSpawner(root string, grace time.Duration, getenv func(string) string) (*herdr.Spawner, error) {
+	client, err := herdr.Open("", getenv)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := herdr.MaxPanes(getenv)
+	if err != nil {
+		return nil, err
+	}
+	return &herdr.Spawner{
+		Client: client, Leases: &herdr.Leases{Root: root, Max: limit}, Here: herdr.FindHere(getenv), Grace: grace,
+	}, nil
+}
+
+// closePane closes the pane of a teammate, if it is still its own. Without herdr
+// there is no pane.
+func closePane(ctx context.Context, tm Teammate, getenv func(string) string, root string) error {
+	sp, err := newSpawner(root, time.Duration(tm.GraceMs)*time.Millisecond, getenv)
+	if err != nil {
+		return err
+	}
+	if err := sp.Close(ctx, tm.SpawnID); err != nil && !herdr.IsUnavailable(err) {
+		return err
+	}
+	return nil
+}
+
+func (d *herdrDriver) start(ctx context.Context) (err error) {
+	if d.spawner, err = newSpawner(d.t.Root, time.Duration(d.tm.GraceMs)*time.Millisecond, os.Getenv); err != nil {
+		return err
+	}
+	self, err := fsx.Self()
+	if err != nil {
+		return err
+	}
+	env := d.t.Env(d.tm)
+	env["TEAMS_PROMPT"] = d.t.promptFile(d.tm.Name)
+	env[envHosted] = d.tm.SpawnID
+	r := herdr.SpawnRequest{
+		SpawnID: d.tm.SpawnID, Session: d.t.Session, Name: d.tm.Name, Label: orWord(d.tm.Label, d.tm.Name), Owner: self,
+		Tab: d.tm.Tab, Placement: d.tm.Placement, Cwd: d.tm.Cwd, Env: env, Command: d.tm.Command,
+	}
+	if d.isAgent = len(d.tm.Command) == 0; d.isAgent {
+		r.Kind, r.Args = "pi", d.piArgs()
+	}
+	lease, err := d.spawner.Spawn(ctx, r)
+	if err != nil {
+		return err
+	}
+	d.state = herdr.StateIdle
+	d.target = herdr.Target{Name: d.tm.Name, Pane: lease.Pane, Terminal: lease.Terminal}
+	d.output = func() (string, time.Time) { return lastLine(d.shown), d.at }
+	d.log.Event("its pane is open")
+	return nil
+}
+
+// piArgs are the arguments of pi in a pane.
+func (d *herdrDriver) piArgs() []string {
+	args := []string{"--session", d.tm.SessionFile, "--append-system-prompt", d.t.promptFile(d.tm.Name)}
+	if len(d.tm.Tools) > 0 {
+		args = append(args, "--tools", strings.Join(d.tm.Tools, ","))
+	}
+	if d.tm.Model != "" && d.tm.Model != "inherit" {
+		args = append(args, "--model", d.tm.Model)
+	}
+	return args
+}
+
+func (d *herdrDriver) run(ctx context.Context) error {
+	for {
+		stop, interrupt, err := d.look()
+		if err != nil || stop != "" || ctx.Err() != nil {
+			return err
+		}
+		if interrupt {
+			d.log.Event("interrupted")
+			if err := d.control().Keys(ctx, d.target, "esc"); err != nil {
+				d.log.Event("%v", err)
+			}
+		}
+		if err := d.watchPane(ctx); err != nil {
+			return err
+		}
+		if time.Now().After(d.retryAt) {
+			d.deliver(ctx, false)
+			if d.isIdle() {
+				d.deliver(ctx, true)
+			}
+		}
+		timer := time.NewTimer(time.Second)
+		select {
+		case <-ctx.Done():
+		case <-d.watch.C:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+func (d *herdrDriver) control() *herdr.Control { return &herdr.Control{Client: d.spawner.Client} }
+
+func (d *herdrDriver) isIdle() bool { return d.state == herdr.StateIdle || d.state == herdr.StateDone }
+
+// watchPane takes the teammate's state from its pane. The error says that the
+// pane, or the agent in it, is gone; herdr that cannot be asked says nothing.
+func (d *herdrDriver) watchPane(ctx context.Context) error {
+	p, err := d.spawner.Client.Where(ctx, d.target.Pane, d.target.Terminal)
+	switch {
+	case err != nil:
+		if !d.away && ctx.Err() == nil {
+			d.log.Event("herdr cannot be asked: %v", err)
+		}
+		d.away = true
+		return nil
+	case p == nil:
+		return errs.New(errs.Failure, "its pane was closed")
+	case d.isAgent && p.Agent == "":
+		return errs.New(errs.Failure, "the agent in its pane has ended")
+	}
+	d.away = false
+	was := d.isIdle()
+	d.state = p.Status
+	if d.state != herdr.StateWorking && d.state != herdr.StateBlocked && !d.isIdle() {
+		d.state = herdr.StateIdle // of a program that herdr does not know
+	}
+	d.readPane(ctx, p)
+	if was == d.isIdle() {
+		d.noteOutput(ctx, nil)
+		return nil
+	}
+	d.noteOutput(ctx, func(tm *Teammate) {
+		if tm.Status == StatusIdle || tm.Status == StatusWorking {
+			tm.Status = StatusWorking
+			if d.isIdle() {
+				tm.Status, tm.Activity = StatusIdle, ""
+				tm.Turns++
+			}
+		}
+	})
+	if d.isIdle() {
+		return d.turnDone(ctx)
+	}
+	return nil
+}
+
+// readPane notes what has changed in the pane: that is its output.
+func (d *herdrDriver) readPane(ctx context.Context, p *herdr.Pane) {
+	if d.isIdle() && d.shown != "" {
+		return
+	}
+	text, err := d.spawner.Client.ReadPane(ctx, p.ID, "visible", 20)
+	if err != nil || text.Text == d.shown {
+		return
+	}
+	d.shown, d.at = text.Text, fsx.Now()
+}
+
+// lastLine is the last line of a text that is not blank.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return cutRunes(strings.TrimSpace(lines[len(lines)-1]), 200)
+}
+
+// deliver hands over the unread messages, those with --later or the others.
+func (d *herdrDriver) deliver(ctx context.Context, later bool) {
+	who := Identity{Name: d.tm.Name, SpawnID: d.tm.SpawnID, Agent: d.tm.Agent}
+	var why error
+	n, _, problems, err := d.t.Receive(ctx, ReceiveRequest{
+		Who: who, Max: maxWakeMessages, Only: func(m *inbox.Message) bool { return (m.Later != "") == later },
+		Batch: func(list []*inbox.Message, _ int) error {
+			d.assigned(list)
+			if why = d.control().Send(ctx, d.target, strings.TrimRight(promptText(list), "\n")); why != nil {
+				return errUnshown
+			}
+			d.log.Event("delivered: %s", wakeText(list))
+			return nil
+		},
+	})
+	for _, p := range problems {
+		d.log.Event("%v", p)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		if n > 0 {
+			d.failures, d.retryAt = 0, time.Time{}
+			d.noteOutput(ctx, func(tm *Teammate) { tm.ActiveAt, tm.ActiveBootMs = nowMillis(), bootMillis() })
+		}
+	default:
+		if !errors.Is(err, errUnshown) {
+			why = err
+		}
+		pause := min(firstRetry<<min(d.failures, 16), longestRetry)
+		d.failures++
+		d.retryAt = time.Now().Add(pause)
+		d.log.Event("%v; the messages stay unread, next attempt in %s", why, pause)
+		if d.failures == toldAfter {
+			d.tellUnwakeable(ctx, d.failures, fmt.Sprint(why))
+		}
+	}
+}
+
+// end waits for the running turn, unless the end is wanted at once. The pane is
+// closed with the life.
+func (d *herdrDriver) end(now bool) error {
+	ctx := context.Background()
+	for limit := time.Now().Add(turnGrace); !now && time.Now().Before(limit); time.Sleep(200 * time.Millisecond) {
+		p, err := d.spawner.Client.Where(ctx, d.target.Pane, d.target.Terminal)
+		if err != nil || p == nil || p.Status != herdr.StateWorking {
+			break
+		}
+		stop, _, err := d.look()
+		now = err != nil || stop == StopNow
+	}
+	return closePane(ctx, d.tm, os.Getenv, d.t.Root)
+}

@@ -1,0 +1,249 @@
+package team
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/herdr"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// HerdrOptions say what a harness shows in herdr.
+type HerdrOptions struct {
+	Off       bool
+	AppliesTo string // see herdr.Mirror
+	Run       string // the team is a stored run of this name; "": it is shown without
+	Getenv    func(string) string
+}
+
+// mirror shows the team in the cell that the harness runs in. herdr never keeps
+// the harness up: all is sent by a goroutine of its own.
+type mirror struct {
+	t     *Team
+	m     *herdr.Mirror
+	runs  *herdr.Runs
+	run   herdr.Run // as it was shown last
+	saved bool      // it is a stored run
+
+	revision int64 // of the board when it was looked at last
+	at       time.Time
+
+	mu      sync.Mutex
+	trouble string // what herdr has answered last, "" when all is well
+}
+
+// newMirror begins to show the team; nil when there is no cell to show it in.
+func (t *Team) newMirror(o HerdrOptions, status *HarnessStatus) (*mirror, error) {
+	if o.Off || o.Getenv == nil {
+		return nil, nil
+	}
+	here := herdr.FindHere(o.Getenv)
+	if !here.Inside() && o.Run == "" {
+		return nil, nil
+	}
+	m := &mirror{t: t, runs: &herdr.Runs{Root: t.Root, Dir: filepath.Join(t.TeamDir(), "runs")}, revision: -1}
+	m.run = herdr.Run{Name: filepath.Base(t.Project), Status: herdr.Running}
+	if o.Run != "" {
+		m.run.Name, m.run.Background, m.saved = o.Run, true, true
+		m.run.Process = &status.Process
+		if err := m.runs.Create(&m.run, nil); err != nil {
+			return nil, err
+		}
+	}
+	if !here.Inside() {
+		return m, nil
+	}
+	client, err := herdr.Open("", o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	applies := o.AppliesTo
+	if applies == "" {
+		applies = herdr.AppliesAuto
+	}
+	leases := &herdr.Leases{Root: t.Root}
+	m.m = &herdr.Mirror{Client: client, Seq: leases.Sequences(), Pane: here.Pane, AppliesTo: applies, Noted: func(err error) {
+		leases.Note(client.Path, err)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.trouble = ""; err != nil {
+			m.trouble = "herdr: " + err.Error()
+		}
+	}}
+	m.m.Start()
+	return m, nil
+}
+
+// problem is what herdr has trouble with now.
+func (m *mirror) problem() string {
+	if m == nil {
+		return ""
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.trouble
+}
+
+// mirrorPause is the least time between two looks at an unchanged board, since
+// tokens and questions change without it.
+const mirrorPause = 2 * time.Second
+
+// update shows the team as it is now.
+func (m *mirror) update(ctx context.Context, b *fsboard.Board) error {
+	if m == nil {
+		return nil
+	}
+	revision, err := b.Revision()
+	if err != nil || revision == m.revision && time.Since(m.at) < mirrorPause {
+		return err
+	}
+	m.revision, m.at = revision, time.Now()
+	now, err := m.look(b)
+	if err != nil {
+		return err
+	}
+	before := m.run
+	changed := now.Status != before.Status
+	if m.saved {
+		_, after, err := m.runs.Set(ctx, m.run.ID, herdr.Change{
+			Status: now.Status, Phase: &now.Phase, Done: &now.Done, Total: &now.Total, Tokens: &now.Tokens,
+			Reopen: herdr.MappingOf(before.Status).Set == herdr.Terminal,
+		})
+		if err != nil {
+			return err
+		}
+		now = *after
+	}
+	m.run = now
+	if m.m == nil {
+		return nil
+	}
+	list := []herdr.Run{now}
+	if others, _, err := m.runs.List(); err == nil {
+		for _, r := range others {
+			if r.ID != now.ID || now.ID == "" {
+				list = append(list, r)
+			}
+		}
+	}
+	m.m.Set(herdr.Line(herdr.Visible(list)), changed && herdr.MappingOf(now.Status).Set != herdr.Active)
+	if changed {
+		m.m.Notify(herdr.NoticeOf(&before, &now))
+	}
+	return nil
+}
+
+// look makes a run of the team: done and total are its tasks, the phase is the
+// task that was claimed first, and it needs a human while a task has failed or a
+// question is open.
+func (m *mirror) look(b *fsboard.Board) (herdr.Run, error) {
+	run := m.run
+	v, err := b.View()
+	if err != nil {
+		return run, err
+	}
+	counts, err := v.Counts()
+	if err != nil {
+		return run, err
+	}
+	run.Total, run.Done = 0, counts[fsboard.StateCompleted]
+	open := 0
+	for state, n := range counts {
+		if state != fsboard.StateCancelled {
+			run.Total += n
+		}
+		if !state.Terminal() {
+			open += n
+		}
+	}
+	held, _, err := v.Tasks(fsboard.Filter{States: []fsboard.State{fsboard.StateClaimed, fsboard.StateSubmitted, fsboard.StateVerifying}}, 0)
+	if err != nil {
+		return run, err
+	}
+	run.Phase = ""
+	oldest := int64(0)
+	for _, task := range held {
+		if at := task.Claim.ClaimedAt; oldest == 0 || at < oldest {
+			oldest, run.Phase = at, fsx.SafeLine(task.Subject)
+		}
+	}
+	all, _, err := m.t.List()
+	if err != nil {
+		return run, err
+	}
+	run.Tokens = 0
+	for _, tm := range all {
+		if tm.Usage != nil {
+			run.Tokens += tm.Usage.Tokens
+		}
+	}
+	switch {
+	case counts[fsboard.StateFailed] > 0 || m.t.questionOpen():
+		run.Status = herdr.NeedsHuman
+	case open == 0 && run.Total > 0:
+		run.Status = herdr.Completed
+	default:
+		run.Status = herdr.Running
+	}
+	if run.Total == 0 {
+		run.Status = herdr.Completed // nothing runs, so nothing is shown
+	}
+	return run, nil
+}
+
+// close clears what is shown.
+func (m *mirror) close() {
+	if m == nil || m.m == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	m.m.Close(ctx)
+}
+
+// tickPanes frees the panes that herdr no longer knows, and closes tabs whose
+// teammates have ended. It asks herdr only when there are panes or tabs of ours.
+func (t *Team) tickPanes(ctx context.Context, getenv func(string) string, r *TickReport) {
+	dir := filepath.Join(t.Root, "panes")
+	if !fileExists(dir) || getenv == nil {
+		return
+	}
+	sp, err := newSpawner(t.Root, 0, getenv)
+	if err != nil {
+		r.problem(stepHerdr, err)
+		return
+	}
+	freed, err := sp.Prune(ctx)
+	for _, l := range freed {
+		r.Done = append(r.Done, Done{stepHerdr, "pane_freed", l.Name, "the pane of " + l.Name + " is gone"})
+	}
+	if err != nil && !herdr.IsUnavailable(err) {
+		r.problem(stepHerdr, err)
+	}
+	_, err = sp.CloseTabs(ctx, func(session, spawnID string) bool {
+		return session == t.Session && t.spawnOver(spawnID)
+	})
+	if err != nil && !herdr.IsUnavailable(err) {
+		r.problem(stepHerdr, err)
+	}
+}
+
+// spawnOver reports whether a life of this session has ended.
+func (t *Team) spawnOver(spawnID string) bool {
+	all, problems, err := t.List()
+	if err != nil || len(problems) > 0 {
+		return false
+	}
+	for _, tm := range all {
+		if tm.SpawnID == spawnID {
+			return t.Liveness(tm) == fsx.Dead
+		}
+	}
+	return true
+}
+
+// questionOpen reports whether somebody waits for an answer of a human.
+func (t *Team) questionOpen() bool { return len(t.OpenAsks()) > 0 }

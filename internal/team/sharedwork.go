@@ -1,0 +1,132 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// leaseNote says why claims have a lease that nobody asked for, "" when that is
+// not so.
+func (t *Team) leaseNote(lease time.Duration) string {
+	if !t.Sharing.On || lease <= 0 {
+		return ""
+	}
+	return "several hosts share this session, so its claims have a lease of " + shortDuration(lease) + ", which it renews"
+}
+
+// shortDuration is a duration without the parts that are nothing, as 10m.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// idle takes the command that has ended out of the record of a work loop on a
+// shared session: were the loop to die now, other hosts could not tell whether
+// the command lives. That it fails is told by the next write.
+func (w *worker) idle(ctx context.Context) {
+	if !w.t.Sharing.On || ctx.Err() != nil {
+		return
+	}
+	_, _ = w.t.Update(ctx, w.tm.Name, w.tm.SpawnID, func(tm *Teammate) error {
+		tm.Child, tm.Status, tm.CurrentTask = nil, StatusIdle, ""
+		return nil
+	})
+}
+
+// leaseLook is how often a host looks for leases of its teammate that are to be
+// renewed.
+const leaseLook = 20 * time.Second
+
+// keepLeases renews the leases of what a resident has claimed on a shared
+// session, for as long as its host lives: a model does not think of it.
+func (h *host) keepLeases(ctx context.Context) (stop func()) {
+	if !h.t.Sharing.On {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(leaseLook)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				h.renewLeases(ctx)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// renewLeases renews what has less than two thirds of its length left.
+func (h *host) renewLeases(ctx context.Context) {
+	held, err := h.b.Held(h.tm.Name, h.tm.SpawnID)
+	if err != nil {
+		return // the next look tries again
+	}
+	for _, task := range held {
+		c := task.Claim
+		if c == nil || c.LeaseMs <= 0 || c.LeaseUntil-nowMillis() > c.LeaseMs*2/3 {
+			continue
+		}
+		if _, err := h.b.Renew(ctx, task.ID, h.tm.Name, h.tm.SpawnID, 0); err != nil && ctx.Err() == nil {
+			h.log.Event("renew %s: %v", task.ID, err)
+		}
+	}
+}
+
+// keepLate keeps for the next session what came for the leader into the
+// directory of a session after it was taken out of sight: another host may have
+// seen it under its name for a moment longer.
+func (t *Team) keepLate(gone string) error {
+	if !t.Sharing.On {
+		return nil
+	}
+	from := []string{filepath.Join(gone, LeaderName, "inbox", "new")}
+	names, err := fsx.List(gone)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if CheckName(name) == nil {
+			from = append(from, filepath.Join(gone, name, "outbox", "new"))
+		}
+	}
+	for _, dir := range from {
+		files, err := fsx.List(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		var ids []string
+		for _, name := range files {
+			if id, ok := strings.CutSuffix(name, ".md"); ok {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		if err := fsx.MkdirAll(t.Root, t.boardMail()); err != nil {
+			return err
+		}
+		if err := t.moveMail(dir, t.boardMail(), ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
