@@ -33,10 +33,11 @@ func (c *interruptCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return p.Fail(err, nil, nil)
 	}
-	ret := render.FieldsOf(tm)
 	if !aborted {
-		ret = append(ret, render.Pairs("note", "no turn was running")...)
+		p.Close()
+		e.Result(teammateData{tm}, func(w *render.Writer) { w.Linef("%s is %s: there was no turn to abort", tm.Name, tm.Status) })
+		return nil
 	}
-	p.Done(ret, teammateData{tm})
+	p.Done(render.FieldsOf(tm), teammateData{tm})
 	return nil
 }

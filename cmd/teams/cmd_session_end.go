@@ -55,7 +55,7 @@ func (c *sessionEndCmd) Run(ctx context.Context, e *Env) error {
 			}
 		}
 		if ended.Mail > 0 {
-			w.Linef("%d unread messages are kept for the next session", ended.Mail)
+			w.Linef("unread messages kept for the next session: %d", ended.Mail)
 		}
 	})
 	return nil

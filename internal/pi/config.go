@@ -15,7 +15,7 @@ type Config struct {
 	Command string   // program, looked up in PATH; "": pi
 	Dir     string   // working directory
 	Env     []string // whole environment; nil: that of this process. TEAMS_GATE is left out
-	// SpawnID is the value of TEAMS_SPAWN in Env. When pi has ended, whatever
+	// SpawnID is the value of TEAMS_HOSTED in Env. When pi has ended, whatever
 	// still carries it is ended too, but this process. "": nothing is looked for.
 	SpawnID string
 

@@ -128,7 +128,7 @@ func config(t *testing.T, b backend, agentDir string) Config {
 	spawn := fsx.UUID()
 	return Config{
 		Command: b.find(t), Dir: dir, Session: filepath.Join(dir, "session.jsonl"), SpawnID: spawn,
-		Env:       pitest.Env(agentDir, "TEAMS_SPAWN="+spawn, "TEAMS_NAME=ann"),
+		Env:       pitest.Env(agentDir, "TEAMS_HOSTED="+spawn, "TEAMS_NAME=ann"),
 		ExtraArgs: []string{"-ne", "-ns", "-np", "--no-themes", "-nc"}, Quiet: 200 * time.Millisecond,
 	}
 }

@@ -63,7 +63,7 @@ func TestStopLeavesNothing(t *testing.T) {
 			}
 			r := start(t, b, pitest.Settings{}, nil)
 			other := exec.Command("sleep", "100")
-			other.Env = append(os.Environ(), "TEAMS_SPAWN="+r.c.SpawnID+"0", "X=TEAMS_SPAWN="+r.c.SpawnID)
+			other.Env = append(os.Environ(), "TEAMS_HOSTED="+r.c.SpawnID+"0", "X=TEAMS_HOSTED="+r.c.SpawnID)
 			if err := other.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -224,9 +224,9 @@ func TestStopStubborn(t *testing.T) {
 // Sweep ends what carries the id, and nothing else, not even the caller.
 func TestSweep(t *testing.T) {
 	spawn := fsx.UUID()
-	t.Setenv("TEAMS_SPAWN", spawn) // of this process's children; its own environment stays as it was
+	t.Setenv("TEAMS_HOSTED", spawn) // of this process's children; its own environment stays as it was
 	var cmds []*exec.Cmd
-	for i, env := range [][]string{{"TEAMS_SPAWN=" + spawn}, {"TEAMS_SPAWN=" + spawn}, {"TEAMS_SPAWN=" + spawn + "1"}, {"XTEAMS_SPAWN=" + spawn}, {"A=1\nTEAMS_SPAWN=" + spawn}} {
+	for i, env := range [][]string{{"TEAMS_HOSTED=" + spawn}, {"TEAMS_HOSTED=" + spawn}, {"TEAMS_HOSTED=" + spawn + "1"}, {"XTEAMS_HOSTED=" + spawn}, {"A=1\nTEAMS_HOSTED=" + spawn}} {
 		cmd := exec.Command("sh", "-c", "exec sleep 100")
 		if i == 1 {
 			cmd = exec.Command("sh", "-c", `trap "" TERM; kill -STOP $$; sleep 100`)

@@ -27,7 +27,7 @@ const (
 	execPause = 2 * time.Millisecond
 )
 
-// Sweep ends every process that has TEAMS_SPAWN=<spawnID> in its environment,
+// Sweep ends every process that has TEAMS_HOSTED=<spawnID> in its environment,
 // and nothing else: SIGTERM, and SIGKILL after grace (0: 2 s). The calling
 // process and its ancestors are spared. It returns when they are gone, with
 // their number. A process that was started with an environment of its own is
@@ -40,7 +40,7 @@ func Sweep(spawnID string, grace time.Duration) (ended int, err error) {
 		return 0, errs.New(errs.Usage, "bad spawn id %q", spawnID)
 	}
 	grace = orElse(grace, defaultGrace)
-	entry := []byte("TEAMS_SPAWN=" + spawnID)
+	entry := []byte("TEAMS_HOSTED=" + spawnID)
 	spared := ancestors()
 	begin := time.Now()
 	hit := make(map[proc]bool)

@@ -16,7 +16,7 @@ import (
 // nobody has begun to read it; where somebody has, it was delivered, or its
 // sender is told that it was not.
 func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
-	s := Sent{Message: m, Delivery: DeliveryQueued, SilentMs: silence(to.life)}
+	s := Sent{Message: m, Delivery: delivery(m, to.life), SilentMs: silence(to.life)}
 	if to.dead {
 		s.Delivery, s.SilentMs = DeliveryHeld, 0
 	}
@@ -60,6 +60,19 @@ func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
 	}
 	return s, errs.New(errs.Stopped, "%s stopped while the message was being sent; it was taken back", to.name).
 		WithHint("send it again, with --hold to keep it for the successor")
+}
+
+// delivery is what a message does to a living teammate. A command that runs once
+// per wake takes nothing while it runs.
+func delivery(m *inbox.Message, to Teammate) string {
+	switch {
+	case !to.Resident() || m.Hold != "":
+	case to.Status == StatusIdle:
+		return DeliveryWoke
+	case to.Status == StatusWorking && to.Kind != KindExec && m.Later == "":
+		return DeliverySteered
+	}
+	return DeliveryQueued
 }
 
 // report puts a teammate's report into its outbox and looks again whether the

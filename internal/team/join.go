@@ -302,6 +302,9 @@ func (t *Team) nameTaken(name string) error {
 		return e
 	}
 	e.WithDetail("kind", tm.Kind)
+	if tm.Resident() {
+		e.WithHint("teams shutdown %s frees it", name)
+	}
 	switch {
 	case tm.PID != 0:
 		e.WithDetail("pid", tm.PID)

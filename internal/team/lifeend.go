@@ -147,8 +147,9 @@ func (t *Team) endDead(ctx context.Context, b *fsboard.Board, tm Teammate) (Team
 		return now, errs.New(errs.Conflict, "%s is not known to be dead", tm.Name)
 	}
 	e := lifeEnd{reason: "holder_dead", via: "zombie-sweep"}
-	if now.Status != StatusStopped && now.Error == "" {
-		e.cause = "its host has died"
+	if now.Status != StatusStopped {
+		// An earlier attempt may have written the cause, and no more.
+		e.cause = orWord(now.Error, "its host has died")
 		if now.Stop != "" {
 			e.cause = "" // it was asked to end, and its host died at it
 		}

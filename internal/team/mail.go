@@ -39,9 +39,11 @@ type SendRequest struct {
 
 // How a message was delivered.
 const (
-	DeliveryQueued = "queued" // it lies in the recipient's mailbox
-	DeliveryHeld   = "held"   // it waits for the name's next life
-	DeliveryOutbox = "outbox" // it is a report on its way to the leader
+	DeliveryQueued  = "queued"  // it lies in the recipient's mailbox
+	DeliveryWoke    = "woke"    // it lies there, and an idle resident is woken by it
+	DeliverySteered = "steered" // it lies there, and gets into the running turn of a resident
+	DeliveryHeld    = "held"    // it waits for the name's next life
+	DeliveryOutbox  = "outbox"  // it is a report on its way to the leader
 )
 
 // Sent is one message that was sent.

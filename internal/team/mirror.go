@@ -30,6 +30,8 @@ type mirror struct {
 
 	revision int64 // of the board when it was looked at last
 	at       time.Time
+	failed   int // tasks of that board
+	open     int
 
 	mu      sync.Mutex
 	trouble string // what herdr has answered last, "" when all is well
@@ -100,9 +102,15 @@ func (m *mirror) update(ctx context.Context, b *fsboard.Board) error {
 	if err != nil || revision == m.revision && time.Since(m.at) < mirrorPause {
 		return err
 	}
-	m.revision, m.at = revision, time.Now()
-	now, err := m.look(b)
-	if err != nil {
+	m.at = time.Now()
+	now := m.run
+	if revision != m.revision {
+		if now, err = m.lookAtBoard(b); err != nil {
+			return err
+		}
+		m.revision = revision
+	}
+	if err := m.lookAtTeam(&now); err != nil {
 		return err
 	}
 	before := m.run
@@ -136,10 +144,9 @@ func (m *mirror) update(ctx context.Context, b *fsboard.Board) error {
 	return nil
 }
 
-// look makes a run of the team: done and total are its tasks, the phase is the
-// task that was claimed first, and it needs a human while a task has failed or a
-// question is open.
-func (m *mirror) look(b *fsboard.Board) (herdr.Run, error) {
+// lookAtBoard makes a run of the team: done and total are its tasks, and the phase
+// is the task that was claimed first.
+func (m *mirror) lookAtBoard(b *fsboard.Board) (herdr.Run, error) {
 	run := m.run
 	v, err := b.View()
 	if err != nil {
@@ -149,14 +156,14 @@ func (m *mirror) look(b *fsboard.Board) (herdr.Run, error) {
 	if err != nil {
 		return run, err
 	}
-	run.Total, run.Done = 0, counts[fsboard.StateCompleted]
-	open := 0
+	run.Total, run.Done, m.open = 0, counts[fsboard.StateCompleted], 0
+	m.failed = counts[fsboard.StateFailed]
 	for state, n := range counts {
 		if state != fsboard.StateCancelled {
 			run.Total += n
 		}
 		if !state.Terminal() {
-			open += n
+			m.open += n
 		}
 	}
 	held, _, err := v.Tasks(fsboard.Filter{States: []fsboard.State{fsboard.StateClaimed, fsboard.StateSubmitted, fsboard.StateVerifying}}, 0)
@@ -170,9 +177,15 @@ func (m *mirror) look(b *fsboard.Board) (herdr.Run, error) {
 			oldest, run.Phase = at, fsx.SafeLine(task.Subject)
 		}
 	}
+	return run, nil
+}
+
+// lookAtTeam adds what the team has used, and whether it needs a person: while a
+// task has failed or a question is open.
+func (m *mirror) lookAtTeam(run *herdr.Run) error {
 	all, _, err := m.t.List()
 	if err != nil {
-		return run, err
+		return err
 	}
 	run.Tokens = 0
 	for _, tm := range all {
@@ -181,17 +194,14 @@ func (m *mirror) look(b *fsboard.Board) (herdr.Run, error) {
 		}
 	}
 	switch {
-	case counts[fsboard.StateFailed] > 0 || m.t.questionOpen():
+	case m.failed > 0 || m.t.questionOpen():
 		run.Status = herdr.NeedsHuman
-	case open == 0 && run.Total > 0:
+	case m.open == 0: // nothing runs, so nothing is shown
 		run.Status = herdr.Completed
 	default:
 		run.Status = herdr.Running
 	}
-	if run.Total == 0 {
-		run.Status = herdr.Completed // nothing runs, so nothing is shown
-	}
-	return run, nil
+	return nil
 }
 
 // close clears what is shown.

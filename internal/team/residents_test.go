@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,6 @@ func residentOf(t *testing.T, name string, change func(*Teammate)) (*Team, *fsbo
 	if err != nil {
 		t.Fatal(err)
 	}
-	team.Drain = team.DrainLife
 	tm, err := team.take(context.Background(), taking{name: name, build: func() Teammate {
 		tm := team.newResident(&SpawnRequest{Name: name, Agent: "worker", Kind: KindExec, Command: []string{"true"}}, &prepared{spawnID: fsx.UUID()})
 		tm.Status = StatusIdle
@@ -52,32 +52,40 @@ func noticesOf(t *testing.T, team *Team, event string) []*inbox.Message {
 	return list
 }
 
-// TestEndDeadFails lets the end of a dead resident fail at each system call in
-// turn: the next attempt finishes it, and the leader is told exactly once.
+// diskFails lets the nth system call fail, and every one after it. reached says
+// whether there were so many.
+func diskFails(n int, run func()) (reached bool) {
+	restore := fsx.SetFault(func(op fsx.Op, path string) error {
+		if n--; n > 0 {
+			return nil
+		}
+		return &os.PathError{Op: string(op), Path: path, Err: syscall.EIO}
+	})
+	defer restore()
+	run()
+	return n <= 0
+}
+
+// faultStep is how far apart the calls are that are made to fail, each run
+// others.
+const faultStep = 6
+
+// TestEndDeadFails lets the disk fail at system calls of the end of a dead
+// resident: the next attempt finishes it, and the leader is told exactly once.
 func TestEndDeadFails(t *testing.T) {
 	ctx := context.Background()
 	faults := 0
-	for n := 1; ; n++ {
+	for n := 1 + rand.IntN(faultStep); ; n += faultStep {
 		team, b, tm := residentOf(t, "bot", nil)
 		if _, err := b.Add(ctx, fsboard.NewTask{Subject: "task"}); err != nil {
 			t.Fatal(err)
 		}
+		lock := must(team.HoldAlive(tm))(t)
 		if _, err := b.Claim(ctx, fsboard.ClaimRequest{Worker: "bot", SpawnID: tm.SpawnID, ID: "t_1"}); err != nil {
 			t.Fatal(err)
 		}
-		left := n
-		restore := fsx.SetFault(func(op fsx.Op, path string) error {
-			if left--; left == 0 && op != fsx.OpRead {
-				return &os.PathError{Op: string(op), Path: path, Err: syscall.EIO}
-			}
-			if left < 0 {
-				return &os.PathError{Op: string(op), Path: path, Err: syscall.EIO} // the disk is gone
-			}
-			return nil
-		})
-		_, _ = team.endDead(ctx, b, tm)
-		restore()
-		done := left > 0
+		lock.Unlock()
+		reached := diskFails(n, func() { _, _ = team.endDead(ctx, b, tm) })
 		for range 2 {
 			r := TickReport{}
 			all, _, err := team.List()
@@ -103,13 +111,52 @@ func TestEndDeadFails(t *testing.T) {
 		if v, err := b.Show("t_1"); err != nil || v.State != fsboard.StateReady {
 			t.Fatalf("fault %d: %+v %v", n, v, err)
 		}
-		if done {
+		if !reached {
 			break
 		}
 		faults++
 	}
 	t.Logf("%d faults", faults)
-	if faults < 20 {
+	if faults < 10 {
+		t.Errorf("only %d faults", faults)
+	}
+}
+
+// TestUndoSpawnFails lets the disk fail at system calls of the undoing of a spawn
+// that died when its host had just written its row: the next attempt finishes it.
+func TestUndoSpawnFails(t *testing.T) {
+	ctx := context.Background()
+	faults := 0
+	for n := 1 + rand.IntN(faultStep); ; n += faultStep {
+		team, b, tm := residentOf(t, "bot", func(tm *Teammate) { tm.Status = StatusStarting })
+		writeFile(t, team.promptFile("bot"), "prompt")
+		if err := team.writeLedger(team.ledgerRow(tm, LedgerRunning, "spawn")); err != nil {
+			t.Fatal(err)
+		}
+		reached := diskFails(n, func() { _, _ = team.UndoHalfSpawns(ctx, b) })
+		for range 2 {
+			if _, err := team.UndoHalfSpawns(ctx, b); err != nil {
+				t.Fatalf("fault %d: %v", n, err)
+			}
+		}
+		if now, err := team.Read("bot"); !errors.Is(err, os.ErrNotExist) && now.Status != StatusStopped {
+			t.Fatalf("fault %d: %+v %v", n, now, err)
+		}
+		rows, _, err := team.Ledger()
+		if err != nil || len(rows) != 1 || rows[0].Status != LedgerClosed {
+			t.Fatalf("fault %d: %+v %v", n, rows, err)
+		}
+		next, err := team.take(ctx, taking{name: "bot", build: func() Teammate { return team.newShell("bot", "", nil) }})
+		if err != nil || next.SpawnID == tm.SpawnID {
+			t.Fatalf("fault %d: %+v %v", n, next, err)
+		}
+		if !reached {
+			break
+		}
+		faults++
+	}
+	t.Logf("%d faults", faults)
+	if faults < 5 {
 		t.Errorf("only %d faults", faults)
 	}
 }

@@ -17,11 +17,11 @@ func (t *Team) leaseNote(lease time.Duration) string {
 	if !t.Sharing.On || lease <= 0 {
 		return ""
 	}
-	return "several hosts share this session, so its claims have a lease of " + shortDuration(lease) + ", which it renews"
+	return "several hosts share this session, so its claims have a lease of " + ShortDuration(lease) + ", which it renews"
 }
 
-// shortDuration is a duration without the parts that are nothing, as 10m.
-func shortDuration(d time.Duration) string {
+// ShortDuration is a duration without the parts that are nothing, as 10m.
+func ShortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

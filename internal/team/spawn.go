@@ -141,7 +141,7 @@ func (r *SpawnRequest) checkProgram() error {
 		}
 	case KindPi:
 		if _, err := exec.LookPath("pi"); err != nil {
-			return errs.New(errs.Failure, "pi is not in PATH").WithHint("npm install -g @mariozechner/pi-coding-agent, or --host exec -- CMD")
+			return errs.New(errs.Failure, "pi is not in PATH").WithHint("npm install -g @earendil-works/pi-coding-agent, or --host exec -- CMD")
 		}
 	}
 	return nil
