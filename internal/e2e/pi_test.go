@@ -255,3 +255,39 @@ func TestPiRefused(t *testing.T) {
 		s.noProcess()
 	})
 }
+
+// What a host costs beside its pi: little, also after much output.
+func TestPiHostMemory(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *site, m *pitest.Model) {
+		began := time.Now()
+		s.ok("spawn", "ann", "worker")
+		took := time.Since(began)
+		s.ok("send", "ann", "TEXT 20000")
+		r := s.becomes("ann", "idle after a turn", func(r resident) bool { return r.Status == "idle" && r.Turns > 0 })
+		host, child := rss(t, r.PID), rss(t, r.Child.PID)
+		t.Logf("spawn took %s; host %d KiB, pi %d KiB", took.Round(time.Millisecond), host, child)
+		if host > 15<<10 {
+			t.Errorf("the host has %d KiB", host)
+		}
+		s.ok("shutdown", "ann")
+	})
+}
+
+// rss is the resident set of a process, in KiB.
+func rss(t *testing.T, pid int) (kib int) {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, line := range strings.Split(string(data), "\n") {
+		if n, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			_, err = fmt.Sscan(n, &kib)
+		}
+	}
+	if err != nil || kib == 0 {
+		t.Fatalf("%v: %s", err, data)
+	}
+	return kib
+}
