@@ -39,7 +39,7 @@ func arrows() map[string][]string {
 		"verify":            with(),
 		"herdr":             with(),
 		"internal/term":     with(),
-		"internal/team":     with(append(slices.Clone(all), "internal/pi", "internal/piext", "internal/worktree", "internal/todo")...),
+		"internal/team":     with(append(slices.Clone(all), "internal/pi", "internal/worktree", "internal/todo")...),
 		"cmd/teams":         with(append(all, "internal/term", "internal/team", "internal/render", "internal/console", "internal/demo", "internal/piext", "internal/todo")...),
 	}
 }
