@@ -37,6 +37,11 @@ type Options struct {
 	// HarnessLive reports whether a harness looks after the board, so that
 	// nobody else needs to fold. Nil: none does.
 	HarnessLive func() bool
+	// ClockAhead tells how far the wall clock of another host is ahead of this
+	// one's, in ms, or with "" that of the host whose is ahead the most; 0 for
+	// what is not known. Like the roster it answers from files. Nil: all hosts
+	// have one clock.
+	ClockAhead func(host string) int64
 	// LockTimeout bounds the wait for board.lock. Zero: 10 s.
 	LockTimeout time.Duration
 	// GateRetries is the number of failed gates of one claim after which the

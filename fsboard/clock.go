@@ -25,7 +25,7 @@ func (task *Task) notBefore(now int64) int64 {
 // come in at any moment, and stays as good as it was: the task can only be
 // claimed earlier than before.
 func (t *tx) foldClock() error {
-	if t.snap.head.UpdatedAt <= t.now+clockSlack {
+	if t.snap.head.UpdatedAt <= t.now+clockSlack+t.boot.mostAhead() {
 		return nil
 	}
 	t.note(Event{Event: EventClock, Reason: "clock_went_back"})
@@ -56,10 +56,15 @@ func (t *tx) foldClock() error {
 	return nil
 }
 
-// mended returns what LeaseUntil is by the present clock, 0 when it is so.
+// mended returns what LeaseUntil is by the present clock of the claim's host, 0
+// when it is so.
 func (c *Claim) mended(now int64, boot bootPoint) int64 {
-	if c == nil || c.LeaseUntil <= 0 || c.LeaseUntil <= now+c.LeaseMs || c.LeaseMs <= 0 {
+	if c == nil || c.LeaseUntil <= 0 || c.LeaseMs <= 0 {
 		return 0
 	}
-	return max(now+c.leaseLeft(now, boot), 1)
+	there := now + boot.ahead(c.Host)
+	if c.LeaseUntil <= there+c.LeaseMs {
+		return 0
+	}
+	return max(there+c.leaseLeft(now, boot), 1)
 }

@@ -105,7 +105,7 @@ func (t *tx) foldClaim(f *found) error {
 		// Its holder may have been told, and have submitted before its end:
 		// such a claim stands until the submission is decided.
 		ended := task.clone()
-		ended.Status, ended.Claim = Claimed, m.claim(t.now)
+		ended.Status, ended.Claim = Claimed, m.claim(t.now, t.boot)
 		waiting, err := t.takeSubmission(ended)
 		if err != nil {
 			t.b.report(fmt.Errorf("fold claim of %s: %w", f.id, err))
@@ -227,19 +227,19 @@ func (t *tx) noteRaised(e Event) error {
 func (t *tx) grant(task *Task, m *Marker, w *Worker) {
 	task.Status, task.ClaimedBy = Claimed, m.Worker
 	task.NotBefore, task.GateFailures = 0, 0
-	task.Claim = m.claim(t.now)
+	task.Claim = m.claim(t.now, t.boot)
 	task.Gate = t.gateFor(task, m, w)
 	t.note(Event{Event: EventClaimed, Task: task.ID, Epoch: task.Epoch, Worker: m.Worker, SpawnID: m.SpawnID, Token: m.Token})
 }
 
 // claim is the claim that a marker stands for. A time stamp that is missing or
-// lies ahead counts as now.
-func (m *Marker) claim(now int64) *Claim {
-	at := m.Timestamp
-	if at <= 0 || at > now {
-		at = now
+// lies ahead of its host's clock counts as now.
+func (m *Marker) claim(now int64, boot bootPoint) *Claim {
+	at, there := m.Timestamp, now+boot.ahead(m.Host)
+	if at <= 0 || at > there {
+		at = there
 	}
-	c := &Claim{Token: m.Token, Worker: m.Worker, SpawnID: m.SpawnID, Host: m.Host, ClaimedAt: at}
+	c := &Claim{Token: m.Token, Worker: m.Worker, SpawnID: m.SpawnID, Host: m.Host, ClaimedAt: min(at, now)}
 	if m.LeaseMs > 0 {
 		c.LeaseMs, c.LeaseUntil = m.LeaseMs, at+m.LeaseMs
 		if m.BootID != "" && m.BootMs > 0 {

@@ -117,7 +117,7 @@ func FuzzMarker(f *testing.F) {
 		if m.TaskID != "t_1" || m.Worker == "" || m.Token == "" || m.Submission == "" || m.LeaseMs < 0 || m.LeaseMs > maxLeaseMs {
 			t.Fatalf("%q is %+v", data, m)
 		}
-		if c := m.claim(1); c.ClaimedAt != 1 && c.ClaimedAt != m.Timestamp || (c.LeaseMs > 0) != (c.LeaseUntil > 0) {
+		if c := m.claim(1, bootPoint{}); c.ClaimedAt != 1 && c.ClaimedAt != m.Timestamp || (c.LeaseMs > 0) != (c.LeaseUntil > 0) {
 			t.Fatalf("%q is the claim %+v", data, c)
 		}
 		if err := os.Remove(path); err != nil {

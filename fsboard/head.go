@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strconv"
 
+	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/rawjson"
 )
 
@@ -36,10 +37,29 @@ type head struct {
 	extra rawFields
 }
 
-// bootPoint is a point on the boot clock of one boot.
+// bootPoint is a point on the boot clock of one boot, and what is known there of
+// the wall clocks of other hosts.
 type bootPoint struct {
 	BootID string
 	Ms     int64
+
+	clockAhead func(host string) int64 // see Options.ClockAhead; may be nil
+}
+
+// ahead is how far the wall clock of a host is ahead of this one's, in ms.
+func (p bootPoint) ahead(host string) int64 {
+	if p.clockAhead == nil || host == fsx.Host() {
+		return 0
+	}
+	return p.clockAhead(host)
+}
+
+// mostAhead is how far the clock of any host is ahead, at least 0.
+func (p bootPoint) mostAhead() int64 {
+	if p.clockAhead == nil {
+		return 0
+	}
+	return max(p.clockAhead(""), 0)
 }
 
 // bootDue is the earliest end of the leases of one boot: on its boot clock,
@@ -186,9 +206,10 @@ func appendNew(list []string, v string) []string {
 // due reports whether a lease may be over, or the clock went back since the
 // last write. Back-offs need no write to end.
 func (h *head) due(now int64, boot bootPoint) bool {
-	passed := func(at int64) bool { return at > 0 && at <= now }
+	// Whose clock an end is by does not stand here: a look too many does no harm.
+	passed := func(at int64) bool { return at > 0 && at <= now+boot.mostAhead() }
 	switch {
-	case h.UpdatedAt > now+clockSlack, passed(h.LeaseDue):
+	case h.UpdatedAt > now+clockSlack+boot.mostAhead(), passed(h.LeaseDue):
 		return true
 	case h.DueBoot == nil:
 		return false

@@ -18,12 +18,13 @@ func (c *Claim) leaseOver(now int64, boot bootPoint) bool {
 	return c != nil && c.LeaseUntil > 0 && c.leaseLeft(now, boot) <= 0
 }
 
-// leaseLeft returns the milliseconds that are left of a lease.
+// leaseLeft returns the milliseconds that are left of a lease. LeaseUntil is by
+// the wall clock of the claim's host.
 func (c *Claim) leaseLeft(now int64, boot bootPoint) int64 {
 	if c.BootID != "" && c.BootID == boot.BootID {
 		return c.BootMs - boot.Ms
 	}
-	left := c.LeaseUntil - now
+	left := c.LeaseUntil - now - boot.ahead(c.Host)
 	if c.LeaseMs > 0 {
 		left = min(left, c.LeaseMs)
 	}
@@ -53,7 +54,7 @@ func (b *Board) Renew(ctx context.Context, id string, worker, spawnID string, le
 		if lease > 0 {
 			c.LeaseMs = min(max(lease.Milliseconds(), 1), maxLeaseMs)
 		}
-		c.LeaseUntil = t.now + c.LeaseMs
+		c.LeaseUntil, c.Host = t.now+c.LeaseMs, fsx.Host()
 		c.BootID, c.BootMs = t.boot.BootID, 0
 		if t.boot.BootID != "" {
 			c.BootMs = t.boot.Ms + c.LeaseMs

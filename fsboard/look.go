@@ -32,7 +32,7 @@ func (b *Board) Look() (Look, error) {
 	if err != nil {
 		return l, err
 	}
-	l.Fold = len(ids)+len(others)+len(strangers) > 0 || h.due(fsx.Now().UnixMilli(), bootNow()) || !b.readyIsOf(h.Revision) || b.lostHolder(h)
+	l.Fold = len(ids)+len(others)+len(strangers) > 0 || h.due(fsx.Now().UnixMilli(), b.bootNow()) || !b.readyIsOf(h.Revision) || b.lostHolder(h)
 	return l, nil
 }
 

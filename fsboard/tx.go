@@ -120,7 +120,7 @@ func (b *Board) begin(create bool) (*tx, error) {
 
 func (b *Board) newTx(s *snapshot) *tx {
 	return &tx{
-		b: b, snap: s, now: fsx.Now().UnixMilli(), boot: bootNow(),
+		b: b, snap: s, now: fsx.Now().UnixMilli(), boot: b.bootNow(),
 		touched: map[int64]statusCode{}, seized: map[string]bool{}, taken: map[string]bool{}, skip: map[string]bool{},
 	}
 }
@@ -178,6 +178,13 @@ func bootNow() bootPoint {
 		return bootPoint{}
 	}
 	return bootPoint{BootID: fsx.BootID(), Ms: d.Milliseconds()}
+}
+
+// bootNow is bootNow with what the board knows of the clocks of other hosts.
+func (b *Board) bootNow() bootPoint {
+	p := bootNow()
+	p.clockAhead = b.o.ClockAhead
+	return p
 }
 
 // task returns a task for reading; a missing one is an error.

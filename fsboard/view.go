@@ -92,7 +92,7 @@ func (b *Board) View() (*View, error) {
 // viewOf is a look at one task: Task of that id is all that the view is good
 // for, and the revision.
 func (b *Board) viewOf(id string) (*View, error) {
-	v := &View{b: b, now: fsx.Now().UnixMilli(), boot: bootNow(), submissions: map[string]*Marker{}, claims: map[string]*Marker{}}
+	v := &View{b: b, now: fsx.Now().UnixMilli(), boot: b.bootNow(), submissions: map[string]*Marker{}, claims: map[string]*Marker{}}
 	if ValidID(id) {
 		v.readMarker(v.submissions, "submissions", id)
 		v.readMarker(v.claims, "claims", id)
@@ -102,7 +102,7 @@ func (b *Board) viewOf(id string) (*View, error) {
 
 // viewMarkers begins a look: the snapshot comes last.
 func (b *Board) viewMarkers() (*View, error) {
-	v := &View{b: b, now: fsx.Now().UnixMilli(), boot: bootNow()}
+	v := &View{b: b, now: fsx.Now().UnixMilli(), boot: b.bootNow()}
 	var err error
 	if v.submissions, err = v.readMarkers("submissions"); err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (v *View) derive(stored *Task) *TaskView {
 		t.WaitingOn = v.snap.unmet(stored)
 		if m := v.liveClaim(stored); m != nil {
 			t.Status, t.ClaimedBy, t.NotBefore = Claimed, m.Worker, 0
-			t.Claim = m.claim(v.now)
+			t.Claim = m.claim(v.now, v.boot)
 			t.State = StateClaimed
 			break
 		}

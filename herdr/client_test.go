@@ -88,6 +88,7 @@ func TestLongSocketPath(t *testing.T) {
 
 // One attempt that fails is no failure, and what must not be done twice is not.
 func TestRetry(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	_, _, pane := s.AddWorkspace()
 	for _, f := range []herdrtest.Fault{herdrtest.Silent, herdrtest.Drop, herdrtest.Restart, herdrtest.Garbage(3)} {
@@ -114,6 +115,7 @@ func TestRetry(t *testing.T) {
 
 // A restarted server is spoken to as if nothing had been.
 func TestRestartBetweenCalls(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	c := quick(s)
 	if _, err := c.Ping(t.Context()); err != nil {
@@ -131,6 +133,7 @@ func TestRestartBetweenCalls(t *testing.T) {
 
 // A context that ends is not herdr's fault.
 func TestContextEnds(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	s.Fault("", -1, herdrtest.Silent)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -144,6 +147,7 @@ func TestContextEnds(t *testing.T) {
 }
 
 func TestErrorsKeepTheirCode(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	for code, want := range map[string]errs.Code{
 		"pane_not_found": errs.NotFound, "agent_not_found": errs.NotFound, "timeout": errs.TimedOut, "agent_pane_busy": errs.Conflict,
@@ -171,6 +175,7 @@ func TestErrorsKeepTheirCode(t *testing.T) {
 }
 
 func TestProtocols(t *testing.T) {
+	t.Parallel()
 	for protocol, want := range map[int]bool{14: false, 16: false, 17: true, 20: true, 22: true, 99: true} {
 		s := herdrtest.New(t, func(s *herdrtest.Server) { s.Protocol = protocol })
 		c := New(s.Path)
@@ -230,6 +235,7 @@ func TestLocate(t *testing.T) {
 // Both spellings of an event are one name; what is told of things that are gone,
 // and what is lost, is for the reader to check.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	_, _, pane := s.AddWorkspace()
 	s.Anchor(pane, "pi", StateIdle)
@@ -263,6 +269,7 @@ func TestEvents(t *testing.T) {
 // herdr ends a waiting connection that is half closed or on which more is sent:
 // the client does neither, and cancelling is closing.
 func TestSubscriptionIsCancelled(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	_, _, pane := s.AddWorkspace()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -32,6 +32,7 @@ func (s *site) wait(d time.Duration, targets []Target, until []string, any bool)
 // An agent that has settled before, settles meanwhile, never does, or whose event
 // is lost; on servers of both generations.
 func TestWait(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []int{herdrtest.Old, herdrtest.Modern, herdrtest.Newest} {
 		for _, lost := range []bool{false, true} {
 			s := newSite(t, func(s *herdrtest.Server) { s.Protocol, s.LoseEvents = protocol, lost })
@@ -63,6 +64,7 @@ func TestWait(t *testing.T) {
 
 // Done becomes idle when the user looks, and nobody is woken by that.
 func TestWaitForIdleOnly(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	a := s.agent("a", StateWorking)
 	s.SetState(a.Pane, StateIdle) // unseen: done
@@ -77,6 +79,7 @@ func TestWaitForIdleOnly(t *testing.T) {
 
 // What is waited for may move, close, or stay out of reach for a while.
 func TestWaitWhileThingsChange(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	a := s.agent("a", StateWorking)
 	time.AfterFunc(60*time.Millisecond, func() {
@@ -108,6 +111,7 @@ func TestWaitWhileThingsChange(t *testing.T) {
 
 // A prompt is done when it was submitted, not when it was typed.
 func TestSend(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []int{herdrtest.Old, herdrtest.Modern, herdrtest.Newest} {
 		s := newSite(t, func(srv *herdrtest.Server) {
 			srv.Protocol = protocol
@@ -145,6 +149,7 @@ func TestSend(t *testing.T) {
 
 // A prompt that was typed and not taken is an error, as is one that was lost.
 func TestSendStalls(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(s *herdrtest.Server) { s.OnPrompt = func(*herdrtest.Server, string, string) {} })
 	a := s.agent("a", StateIdle)
 	if err := s.control().Send(t.Context(), a, "x"); CodeOf(err) != CodePromptStalled {
@@ -168,6 +173,7 @@ func TestSendStalls(t *testing.T) {
 
 // Into a shell a command is typed, and into nothing else.
 func TestSendToShell(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	_, pane := s.AddTab(s.here.Workspace, "x")
 	shell := Target{Name: pane, Pane: pane}
@@ -200,6 +206,7 @@ func TestSendToShell(t *testing.T) {
 }
 
 func TestReadAndWaitOutput(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	_, pane := s.AddTab(s.here.Workspace, "x")
 	target := Target{Name: "x", Pane: pane}
@@ -241,6 +248,7 @@ func TestReadAndWaitOutput(t *testing.T) {
 
 // That a notification is not shown is no error; it is asked for once.
 func TestNotify(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	shown, err := s.sp.Client.Notify(t.Context(), strings.Repeat("t", 100)+"\n", strings.Repeat("b", 300), "", "top-right")
 	if err != nil || shown.Shown || shown.Reason != "disabled" {
@@ -262,5 +270,21 @@ func TestNotify(t *testing.T) {
 	s.Fault("notification.show", -1, herdrtest.Drop)
 	if _, err := s.sp.Client.Notify(t.Context(), "x", "", "", ""); !IsUnavailable(err) || len(s.Requests("")) != 1 {
 		t.Errorf("%v, %d requests", err, len(s.Requests("")))
+	}
+}
+
+func TestAtShell(t *testing.T) {
+	proc := func(pid int, name string) []Process { return []Process{{pid, name}} }
+	for _, c := range []struct {
+		info ProcessInfo
+		want bool
+	}{
+		{ProcessInfo{7, 7, proc(7, "zsh")}, true}, {ProcessInfo{7, 9, proc(9, "vim")}, false}, {ProcessInfo{7, 0, proc(7, "odd")}, true},
+		{ProcessInfo{7, 0, proc(9, "zsh")}, false}, {ProcessInfo{0, 7, proc(7, "-zsh")}, true}, {ProcessInfo{0, 7, proc(7, "vim")}, false},
+		{ProcessInfo{7, 0, nil}, false}, {ProcessInfo{}, false}, {ProcessInfo{7, 7, nil}, true},
+	} {
+		if got := c.info.AtShell(); got != c.want {
+			t.Errorf("%+v: %v", c.info, got)
+		}
 	}
 }

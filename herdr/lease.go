@@ -40,8 +40,9 @@ func MaxPanes(getenv func(string) string) (int, error) {
 type Lease struct {
 	SpawnID string      `json:"spawnId"`
 	Session string      `json:"session"`
-	Name    string      `json:"name"`  // of the teammate or the run
-	Owner   fsx.Process `json:"owner"` // who is opening the pane
+	Name    string      `json:"name"`           // of the teammate or the run
+	Role    string      `json:"role,omitempty"` // of the teammate
+	Owner   fsx.Process `json:"owner"`          // who is opening the pane
 	Socket  string      `json:"socket"`
 
 	// What is known once there is a pane.

@@ -12,7 +12,7 @@ import (
 
 // mirror is one of the fake, with a short throttle.
 func mirror(t *testing.T, s *herdrtest.Server, pane string, set ...func(*Mirror)) *Mirror {
-	m := &Mirror{Client: quick(s), Seq: NewSequences(t.TempDir(), ""), Pane: pane, AppliesTo: AppliesAuto, TTL: 400 * time.Millisecond, Throttle: 60 * time.Millisecond}
+	m := &Mirror{Client: quick(s), Seq: NewSequences(t.TempDir(), ""), Pane: pane, AppliesTo: AppliesAuto, TTL: 1200 * time.Millisecond, Throttle: 60 * time.Millisecond}
 	for _, f := range set {
 		f(m)
 	}
@@ -44,6 +44,7 @@ func display(s *herdrtest.Server, pane string) string { p, _ := s.Get(pane); ret
 // A burst is few pushes, the last of which has the last text; an unchanged text
 // is pushed again before it expires, and a cleared one not.
 func TestMirrorThrottles(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	_, _, pane := s.AddWorkspace()
 	m := mirror(t, s, pane)
@@ -59,7 +60,7 @@ func TestMirrorThrottles(t *testing.T) {
 		t.Errorf("%d pushes in %s", n, time.Since(begin))
 	}
 	// A living line never expires.
-	for end := time.Now().Add(900 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if display(s, pane) != "the last" {
 			t.Fatal("the line was gone")
 		}
@@ -69,7 +70,7 @@ func TestMirrorThrottles(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	n := len(s.Requests("pane.report_metadata"))
 	m.Set("", false)
-	time.Sleep(500 * time.Millisecond)
+	time.Sleep(900 * time.Millisecond)
 	if now := len(s.Requests("pane.report_metadata")); now != n {
 		t.Errorf("%d pushes of nothing", now-n)
 	}
@@ -88,6 +89,7 @@ func TestMirrorThrottles(t *testing.T) {
 
 // What ends or needs somebody is shown at once.
 func TestMirrorUrgent(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	_, _, pane := s.AddWorkspace()
 	m := mirror(t, s, pane, func(m *Mirror) { m.Throttle = time.Hour })
@@ -102,6 +104,7 @@ func TestMirrorUrgent(t *testing.T) {
 // A mirror of a Pi pane is bound to Pi's integration, and to it only: elsewhere
 // it would be hidden. The old generation gets its own field.
 func TestMirrorAppliesTo(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []int{herdrtest.Old, herdrtest.Modern} {
 		s := herdrtest.New(t, func(s *herdrtest.Server) { s.Protocol = protocol })
 		_, _, pane := s.AddWorkspace()
@@ -147,6 +150,7 @@ func TestMirrorAppliesTo(t *testing.T) {
 
 // Nobody who sets a line waits for herdr, and an outage is told once.
 func TestMirrorOutage(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	_, _, pane := s.AddWorkspace()
 	var mu sync.Mutex
@@ -184,6 +188,7 @@ func TestMirrorOutage(t *testing.T) {
 
 // Closing clears the pane, and ends in time when herdr does not answer.
 func TestMirrorClose(t *testing.T) {
+	t.Parallel()
 	s := herdrtest.New(t)
 	_, _, pane := s.AddWorkspace()
 	m := mirror(t, s, pane)

@@ -95,7 +95,8 @@ type Worktree struct {
 
 // ProcessInfo says what runs in a pane.
 type ProcessInfo struct {
-	ShellPID   int       `json:"shell_pid"`
+	ShellPID   int       `json:"shell_pid"`                   // 0 where herdr does not know it
+	Group      int       `json:"foreground_process_group_id"` // 0 where herdr does not know it
 	Foreground []Process `json:"foreground_processes"`
 }
 
@@ -108,7 +109,19 @@ type Process struct {
 // AtShell reports whether the shell itself is in the foreground, waiting for a
 // command.
 func (i *ProcessInfo) AtShell() bool {
-	return len(i.Foreground) == 1 && i.Foreground[0].PID == i.ShellPID
+	switch {
+	case i.ShellPID != 0 && i.Group != 0:
+		return i.Group == i.ShellPID
+	case len(i.Foreground) != 1:
+		return false
+	case i.ShellPID != 0:
+		return i.Foreground[0].PID == i.ShellPID
+	}
+	switch i.Foreground[0].Name {
+	case "sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "nu", "-sh", "-bash", "-zsh", "-fish":
+		return true
+	}
+	return false
 }
 
 // Split says how to make a pane of another.

@@ -181,6 +181,7 @@ func TestReconcile(t *testing.T) {
 }
 
 func TestRunWorktrees(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "-q", "--allow-empty", "-m", "x"}} {
 		cmd := exec.Command("git", args...)
@@ -239,6 +240,7 @@ func TestRunWorktrees(t *testing.T) {
 
 // A run with a pane of its own: its state, its line, and the end of the pane.
 func TestStageOwnPane(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	runs := newRuns(t)
 	r := s.request("wf")
@@ -335,6 +337,7 @@ func TestStageIsBounded(t *testing.T) {
 // A question blocks the cell, and its answer restores it; where Pi tells the
 // state only the line and the notification are ours.
 func TestStageQuestions(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.request("bob")
 	r.Kind = ""

@@ -38,6 +38,7 @@ type Spawner struct {
 type SpawnRequest struct {
 	SpawnID, Session string
 	Name             string // also the name of the agent in herdr
+	Role             string // the teammate's agent definition; it stands in the source of its states
 	Label            string // of the pane, and of a new tab; "" is the name
 	Owner            fsx.Process
 
@@ -99,7 +100,7 @@ func (s *Spawner) Spawn(ctx context.Context, r SpawnRequest) (_ *Lease, err erro
 	} else if had != nil && had.Pane != "" {
 		return had, nil // acquiring is idempotent
 	}
-	lease, err := s.Leases.Acquire(Lease{SpawnID: r.SpawnID, Session: r.Session, Name: r.Name, Owner: r.Owner, Socket: s.Client.Path})
+	lease, err := s.Leases.Acquire(Lease{SpawnID: r.SpawnID, Session: r.Session, Name: r.Name, Role: r.Role, Owner: r.Owner, Socket: s.Client.Path})
 	if err != nil {
 		return nil, err
 	}

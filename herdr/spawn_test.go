@@ -64,6 +64,7 @@ func (s *site) leases() []Lease {
 }
 
 func TestSpawnPlacements(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		placement  string
 		outside    bool
@@ -207,6 +208,7 @@ func TestSpawnUndoFails(t *testing.T) {
 
 // Without herdr a spawn says so, in time, and leaves nothing.
 func TestSpawnWithoutHerdr(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.Stop()
 	if _, err := s.sp.Spawn(t.Context(), s.request("bob")); !IsUnavailable(err) || len(s.leases()) != 0 {
@@ -222,6 +224,7 @@ func TestSpawnWithoutHerdr(t *testing.T) {
 
 // The shell of a fresh pane needs a moment; the same pane is tried again.
 func TestSpawnFreshShell(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(s *herdrtest.Server) { s.Fresh, s.Launch = 400*time.Millisecond, 200*time.Millisecond })
 	l := s.spawn(s.request("bob"))
 	if n := len(s.Requests("agent.start")); n < 2 || len(s.Panes()) != 2 {
@@ -234,6 +237,7 @@ func TestSpawnFreshShell(t *testing.T) {
 
 // Servers up to 0.7.4 start an agent by what is typed into the pane.
 func TestSpawnOldGeneration(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(srv *herdrtest.Server) {
 		srv.Protocol = herdrtest.Old
 		srv.OnInput = func(pane string, in herdrtest.Input) {
@@ -262,6 +266,7 @@ func TestSpawnOldGeneration(t *testing.T) {
 
 // A command of one's own is typed once the shell waits for one.
 func TestSpawnCommand(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(srv *herdrtest.Server) {
 		srv.Fresh = 300 * time.Millisecond
 		srv.OnInput = func(pane string, _ herdrtest.Input) { srv.Run(pane, "worker") }
@@ -353,6 +358,7 @@ func TestPrune(t *testing.T) {
 
 // What is under a recorded id may be somebody else's.
 func TestPaneOfAnother(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*site, *Lease){
 		"reused":    func(s *site, l *Lease) { s.Reuse(l.Pane) },
 		"gone":      func(s *site, l *Lease) { s.Remove(l.Pane) },
@@ -406,6 +412,7 @@ func TestPaneOfAnother(t *testing.T) {
 // Two processes that spawn over the cap: never more panes than leases, never more
 // leases than the cap, and whoever is refused is told who has them.
 func TestTwoProcessesSpawnOverTheCap(t *testing.T) {
+	t.Parallel()
 	rounds := 20
 	if *long {
 		rounds = 100

@@ -143,8 +143,11 @@ func (s *Stage) state(ctx context.Context, spawnID, state, line string) error {
 	if err != nil || l == nil || l.Pane == "" || l.Socket != s.Client.Path {
 		return err
 	}
-	agent := l.Agent
-	c := &Cell{Client: s.Client, Seq: s.Leases.Sequences(), Pane: l.Pane, Terminal: l.Terminal, Source: CellSource(agent, l.Name), Label: CellLabel}
+	role := l.Role
+	if role == "" {
+		role = "teammate"
+	}
+	c := &Cell{Client: s.Client, Seq: s.Leases.Sequences(), Pane: l.Pane, Terminal: l.Terminal, Source: CellSource(role, l.Name), Label: CellLabel}
 	err = c.Report(ctx, state)
 	if errors.Is(err, ErrOfficial) { // its own integration tells the state
 		err = nil

@@ -27,7 +27,7 @@ var claimEntry = Entry{
 
 type claimCmd struct {
 	ID      string    `arg:"" optional:"" complete:"task" help:"The task; without it the first of the ready ones that I may take."`
-	Wait    bool      `help:"Wait until one can be claimed."`
+	Wait    bool      `help:"Wait until one can be claimed, even when nothing is left now."`
 	Timeout *Duration `placeholder:"DURATION" help:"Wait at most this long (exit 124)."`
 	Lease   *Duration `placeholder:"DURATION" help:"The claim ends by itself after this time unless it is renewed."`
 	Max     int       `placeholder:"N" help:"How many tasks I may hold at once (1)."`
@@ -74,10 +74,7 @@ func (c *claimCmd) Run(ctx context.Context, e *Env) error {
 	if c.Mine {
 		return c.mine(e, b, id)
 	}
-	lease, err := e.leaseSetting(c.Lease)
-	if err != nil {
-		return err
-	}
+	lease := leaseSetting(t, c.Lease)
 	r := fsboard.ClaimRequest{
 		ID: taskIDArg(c.ID), Worker: id.Name, SpawnID: id.SpawnID, Agent: id.Agent, Lease: lease, Max: c.Max, Role: c.Role, Tags: c.Tag,
 	}
@@ -87,6 +84,9 @@ func (c *claimCmd) Run(ctx context.Context, e *Env) error {
 		return err
 	}
 	e.taskResult(view, "claimed")
+	if c.Lease == nil && lease > 0 {
+		e.tellLease(t, view.ID, lease)
+	}
 	return nil
 }
 
@@ -103,6 +103,7 @@ func (c *claimCmd) claim(ctx context.Context, e *Env, t *team.Team, b *fsboard.B
 		return nil, perr
 	}
 	e.HandleSignals()
+	e.tellPolling(t, poll)
 	what := "a task that can be claimed"
 	if c.ID != "" {
 		what = r.ID

@@ -11,7 +11,7 @@ import (
 var consoleEntry = Entry{
 	Path:     "console",
 	Group:    groupPeople,
-	Summary:  "Show teammates, roles, tasks, mail and questions on the whole screen, and act on them",
+	Summary:  "Show the team, tasks, mail and questions on the whole screen, and act",
 	Examples: []string{"teams console", "teams console --as ann   # act as ann"},
 	New:      func() Command { return new(consoleCmd) },
 	NoJSON:   true,

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
 )
 
 var doctorEntry = Entry{
@@ -18,8 +20,9 @@ var doctorEntry = Entry{
 }
 
 type doctorCmd struct {
-	Fix    bool `help:"Mend what is safe to mend: left-over files, open modes, the ready list, gates whose decider died, teammates whose host died."`
-	Repair bool `help:"Rebuild a board that cannot be read, from history, archive and markers; the broken file is kept."`
+	Fix    bool   `help:"Mend what is safe to mend: left-over files, open modes, the ready list, gates whose decider died, teammates whose host died."`
+	Repair bool   `help:"Rebuild a board that cannot be read, from history, archive and markers; the broken file is kept."`
+	Hold   string `hidden:"" placeholder:"PATH" help:"Hold the lock of this file until the input ends; doctor starts it so, to see whether that excludes others."`
 }
 
 func (c *doctorCmd) Help() string {
@@ -39,6 +42,9 @@ type repairData struct {
 }
 
 func (c *doctorCmd) Run(ctx context.Context, e *Env) error {
+	if c.Hold != "" {
+		return team.HoldForProbe(c.Hold, e.ChildInput(), e.stdout)
+	}
 	t, b, err := e.open()
 	if err != nil {
 		return err
@@ -74,6 +80,7 @@ func (c *doctorCmd) Run(ctx context.Context, e *Env) error {
 		return err
 	}
 	data.Findings = append(data.Findings, more...)
+	data.Findings = append(data.Findings, t.CheckShared(ctx, holdCommand())...)
 	if data.Findings == nil {
 		data.Findings = []fsboard.Finding{}
 	}
@@ -89,6 +96,15 @@ func (c *doctorCmd) Run(ctx context.Context, e *Env) error {
 	}
 	e.Result(data, text)
 	return nil
+}
+
+// holdCommand is how doctor starts another process that holds a lock.
+func holdCommand() []string {
+	exe, err := os.Executable()
+	if err != nil {
+		exe = os.Args[0]
+	}
+	return []string{exe, "doctor", "--hold"}
 }
 
 func writeDoctor(w *render.Writer, data *doctorData, dir string) {

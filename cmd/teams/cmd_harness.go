@@ -42,6 +42,7 @@ func (c *harnessCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
+	e.tellPolling(t, poll)
 	err = t.Harness(ctx, b, team.HarnessOptions{
 		TickOptions: o, Poll: poll,
 		Herdr: team.HerdrOptions{Off: herdr.Off(c.Herdr, e.Getenv), AppliesTo: c.AppliesTo, Run: c.RunName, Getenv: e.Getenv},
@@ -74,6 +75,7 @@ func (c *harnessCmd) host(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
+	t.PiExtension = writePiExtension
 	r := team.HostRequest{Name: c.Host, Poll: poll}
 	if says, hears := team.HostPipes(); says != nil {
 		r.Says, r.Hears = says, hears

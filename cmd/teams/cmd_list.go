@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/internal/render"
@@ -107,7 +108,7 @@ func fillCurrent(v *fsboard.View, mates []team.Teammate) error {
 }
 
 // writeRoster writes the teammates one a line: name, agent, status, liveness,
-// task, activity. Whoever waits for a person's answer is blocked.
+// task, activity; on a shared session also the host. Whoever waits for a person's answer is blocked.
 func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate) {
 	table := w.Table()
 	asks := t.OpenAsks()
@@ -122,10 +123,18 @@ func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate) {
 		if open := asks[tm.Name]; len(open) > 0 {
 			activity = "blocked · " + team.Awaiting(open)
 		}
-		table.Row("@"+tm.Name, tm.Kind, tm.Agent, state, tm.CurrentTask, activity)
+		row := []any{"@" + tm.Name, tm.Kind, tm.Agent, state, tm.CurrentTask, activity}
+		if t.Sharing.On {
+			row = slices.Insert(row, 4, any(tm.Host))
+		}
+		table.Row(row...)
 	}
 	if open := asks[team.LeaderName]; len(open) > 0 {
-		table.Row("@"+team.LeaderName, "", "", "", "", "blocked · "+team.Awaiting(open))
+		row := []any{"@" + team.LeaderName, "", "", "", "", "blocked · " + team.Awaiting(open)}
+		if t.Sharing.On {
+			row = slices.Insert(row, 4, any(""))
+		}
+		table.Row(row...)
 	}
 	table.Flush()
 }

@@ -53,10 +53,11 @@ func (c *piInstallCmd) Run(_ context.Context, e *Env) error {
 		return errs.New(errs.Failure, "cannot find the teams program: %w", err)
 	}
 	target := piext.Target{Dir: t.Root, Within: t.Root, Force: c.Force, Options: piext.Options{Binary: program, Pier: c.Tools == "pier"}}
+	elsewhere := ""
 	if c.Project {
 		target.Dir, target.Within = filepath.Join(t.Project, ".pi"), t.Project
 	} else if agent := piAgentDir(e); !sameDir(agent, t.Root) {
-		e.Warnf("Pi looks in %s, and not in this root: start it with PI_CODING_AGENT_DIR=%s", agent, t.Root)
+		elsewhere = agent
 	}
 	files, err := piext.Install(target)
 	if err != nil {
@@ -78,6 +79,9 @@ func (c *piInstallCmd) Run(_ context.Context, e *Env) error {
 			table.Row(string(f.State), f.Path)
 		}
 		table.Flush()
+		if elsewhere != "" && !e.Quiet {
+			w.Linef("Pi looks in %s by itself: start it with PI_CODING_AGENT_DIR=%s", elsewhere, t.Root)
+		}
 	}
 	if len(kept) > 0 {
 		err := errs.New(errs.Conflict, "kept %s: somebody has changed it", strings.Join(kept, " and ")).WithHint("teams pi install --force replaces it")
@@ -85,6 +89,15 @@ func (c *piInstallCmd) Run(_ context.Context, e *Env) error {
 	}
 	e.Result(installedData{files}, show)
 	return nil
+}
+
+// writePiExtension writes the extension of a resident.
+func writePiExtension(path string) error {
+	program, err := os.Executable()
+	if err != nil {
+		return errs.New(errs.Failure, "cannot find the teams program: %w", err)
+	}
+	return piext.WriteResident(path, program)
 }
 
 // piAgentDir is where Pi keeps its global files.

@@ -128,6 +128,7 @@ func (e *Env) send(ctx context.Context, r team.SendRequest, text *string, f *sen
 		}
 		return e.Fail(err, manySent(sent), func(w *render.Writer) { writeSent(w, sent, e.Quiet) })
 	}
+	t.Present()
 	if f.Wait {
 		return e.awaitReply(ctx, t, r.From, sent[0].Message, f)
 	}

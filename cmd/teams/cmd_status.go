@@ -76,6 +76,9 @@ func writeTeammate(w *render.Writer, t *team.Team, tm team.Teammate) {
 	if tm.PID > 0 {
 		field("process", strconv.Itoa(tm.PID)+" on "+tm.Host)
 	}
+	if tm.PID <= 0 {
+		field("host", tm.Elsewhere())
+	}
 	field("task", tm.CurrentTask)
 	field("cwd", tm.Cwd)
 	field("spawn id", tm.SpawnID)

@@ -50,6 +50,7 @@ func (f *passFlags) open(e *Env) (*team.Team, *fsboard.Board, team.TickOptions, 
 	if _, err := t.Leader(); err != nil {
 		return nil, nil, team.TickOptions{}, err
 	}
+	t.Present()
 	stale, err := e.durationSetting("TEAMS_STALE_WAIT", 5*time.Minute)
 	if err != nil {
 		return nil, nil, team.TickOptions{}, err

@@ -26,6 +26,7 @@ type whereData struct {
 	SpawnID string            `json:"spawnId"`
 	Paths   wherePaths        `json:"paths"`
 	Sources map[string]string `json:"sources"`
+	Shared  *sharedData       `json:"shared,omitempty"` // when several hosts share the session
 }
 
 type wherePaths struct {
@@ -49,6 +50,7 @@ func (c *whereCmd) Run(_ context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
+	d.Shared = e.sharedOf(t)
 	e.Result(d, func(w *render.Writer) {
 		if e.Quiet {
 			w.Linef("%s", d.Paths.Board)
@@ -74,6 +76,9 @@ func (c *whereCmd) Run(_ context.Context, e *Env) error {
 		row("inbox", d.Paths.Inbox, "")
 		row("ledger", d.Paths.Ledger, "")
 		table.Flush()
+		if d.Shared != nil {
+			d.Shared.write(w)
+		}
 		if !exists {
 			w.Linef("this session has no state yet; the first write makes it")
 		}

@@ -70,10 +70,7 @@ func (c *workCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	lease, err := e.leaseSetting(c.Lease)
-	if err != nil {
-		return err
-	}
+	lease := leaseSetting(t, c.Lease)
 	poll, err := e.poll()
 	if err != nil {
 		return err
@@ -86,6 +83,7 @@ func (c *workCmd) Run(ctx context.Context, e *Env) error {
 		return errs.New(errs.Usage, "the leader cannot work, a teammate's name is needed").WithHint("teams work --as w1 -- CMD")
 	}
 	e.warnUnknownAgent(t.Place, c.Role)
+	e.tellPolling(t, poll)
 	ctx, stop := workSignals(ctx, e)
 	defer stop.done()
 	out, errOut := e.ChildOutput()

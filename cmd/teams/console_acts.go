@@ -39,7 +39,7 @@ func (s *consoleSource) openAs(name string) (*team.Team, *fsboard.Board, error) 
 		return nil, nil, err
 	}
 	t := team.Open(p)
-	t.LockTimeout, t.RoleVerify = s.t.LockTimeout, s.t.RoleVerify
+	t.LockTimeout, t.RoleVerify, t.Sharing = s.t.LockTimeout, s.t.RoleVerify, s.t.Sharing
 	b, err := t.Board(team.BoardOptions{LockTimeout: s.e.LockWait()})
 	return t, b, err
 }
@@ -62,11 +62,7 @@ func (s *consoleSource) claim(ctx context.Context, id, as string) (string, error
 	if err != nil {
 		return "", err
 	}
-	lease, err := s.e.leaseSetting(nil)
-	if err != nil {
-		return "", err
-	}
-	v, err := b.Claim(ctx, fsboard.ClaimRequest{ID: id, Worker: who.Name, SpawnID: who.SpawnID, Agent: who.Agent, Lease: lease})
+	v, err := b.Claim(ctx, fsboard.ClaimRequest{ID: id, Worker: who.Name, SpawnID: who.SpawnID, Agent: who.Agent, Lease: leaseSetting(t, nil)})
 	s.after(ctx, b)
 	if err != nil {
 		return "", err

@@ -243,6 +243,7 @@ func (s *consoleSource) lookAtBoard() error {
 	if s.board == now && (s.due == 0 || fsx.Now().UnixMilli() < s.due) {
 		return nil
 	}
+	s.due = 0
 	v, err := s.b.View()
 	if err != nil {
 		return err
@@ -252,7 +253,7 @@ func (s *consoleSource) lookAtBoard() error {
 		return err
 	}
 	w := s.plainWriter()
-	s.board, s.due = now, 0
+	s.board = now
 	s.tasks = make([]console.Task, 0, len(list))
 	verifying := false
 	for _, t := range list {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -296,4 +297,55 @@ func TestHerdrVerbs(t *testing.T) {
 	t.Setenv("HERDR_PANE_ID", "")
 	h.run(1, "herdr", "report")
 	h.ok("herdr", "report", "--pane", h.pane)
+}
+
+// A run with a worktree: it stays when the run fails or pauses, nothing in it is
+// lost when it goes, and without one there is no run.
+func TestRunWorktree(t *testing.T) {
+	h := newHerdSite(t)
+	h.run(1, "run", "start", "x", "--worktree")
+	if out := h.ok("run", "list"); out != "no runs" {
+		t.Errorf("%q", out)
+	}
+	if err := os.RemoveAll(filepath.Join(h.dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@localhost"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q", "-b", "main")
+	git("commit", "-q", "--allow-empty", "-m", "x")
+	id := h.ok("run", "start", "x", "--worktree", "-q")
+	tree := filepath.Join(h.dir, ".pi", "worktrees", "run-"+id)
+	if err := os.WriteFile(filepath.Join(tree, "work"), []byte("done"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.ok("run", "pause", id)
+	h.ok("run", "resume", id)
+	h.ok("run", "set", id, "failed")
+	if _, err := os.Stat(tree); err != nil || git("status", "--porcelain") != "" {
+		t.Errorf("%v %s", err, git("status", "--porcelain"))
+	}
+	h.ok("run", "stop", id)
+	if _, err := os.Stat(tree); err == nil || git("show", "pi/wf/run-"+id+":work") != "done" {
+		t.Error("the worktree is left, or its work is lost")
+	}
+	// The branch is there: the next run of that name gets another number.
+	h.ok("run", "rm", id)
+	if next := h.ok("run", "start", "x", "--worktree", "-q"); next != "x-2" {
+		t.Errorf("%q", next)
+	}
+	if err := os.RemoveAll(filepath.Join(h.dir, ".pi", "worktrees", "run-x-2")); err != nil {
+		t.Fatal(err)
+	}
+	h.ok("run", "pause", "x-2")
+	h.run(4, "run", "resume", "x-2")
+	h.ok("run", "rm", "x-2")
 }

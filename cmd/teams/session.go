@@ -25,7 +25,8 @@ func (e *Env) team() (*team.Team, error) {
 	t := team.Open(p)
 	t.LockTimeout = e.LockWait()
 	t.OnAsks = t.ShowAsks(e.getenv)
-	return t, nil
+	t.OnTodo = t.ShowTodo(e.getenv)
+	return t, t.FindSharing(e.getenv)
 }
 
 // open opens team and board of the session; nothing is created.
@@ -50,6 +51,7 @@ func (e *Env) openWith(o team.BoardOptions) (*team.Team, *fsboard.Board, error) 
 // and publishes the notices that the board's events owe. A notice that cannot
 // be published now is published by the next such verb.
 func (e *Env) after(ctx context.Context, b *fsboard.Board) {
+	e.opened.Present()
 	e.warnProblems(b.Problems())
 	if _, err := e.opened.PublishNotices(ctx, b); err != nil && ctx.Err() == nil {
 		e.Warnf("notices: %v", err)
@@ -73,6 +75,7 @@ func (e *Env) openAsWorker(ctx context.Context) (*team.Team, *fsboard.Board, tea
 		return nil, nil, team.Identity{}, err
 	}
 	id, err := t.Worker(ctx)
+	t.Present()
 	return t, b, id, err
 }
 
@@ -103,18 +106,14 @@ func (e *Env) durationSetting(name string, unset time.Duration) (time.Duration, 
 
 // leaseSetting is the lease of a claim: what was asked for, else 10 minutes
 // when the session is shared by several hosts.
-func (e *Env) leaseSetting(asked *Duration) (time.Duration, error) {
-	if asked != nil {
-		return asked.Std(), nil
+func leaseSetting(t *team.Team, asked *Duration) time.Duration {
+	switch {
+	case asked != nil:
+		return asked.Std()
+	case t.Sharing.On:
+		return team.SharedLease
 	}
-	switch s := e.Getenv("TEAMS_SHARED"); s {
-	case "", "0", "false", "off", "no":
-		return 0, nil
-	case "1", "true", "on", "yes":
-		return 10 * time.Minute, nil
-	default:
-		return 0, errs.New(errs.Usage, "the environment variable TEAMS_SHARED is %q, it must be 1 or 0", s)
-	}
+	return 0
 }
 
 // deadline bounds ctx by a --timeout that was given.

@@ -28,7 +28,10 @@ func (e *Env) sharedOf(t *team.Team) *sharedData {
 	for _, p := range problems {
 		e.Warnf("%s: %v", p.Path, p.Err)
 	}
-	return &sharedData{Sharing: t.Sharing, Hosts: orEmpty(hosts), Unsupported: team.SharedLimits()}
+	if hosts == nil {
+		hosts = []team.HostInfo{}
+	}
+	return &sharedData{Sharing: t.Sharing, Hosts: hosts, Unsupported: team.SharedLimits()}
 }
 
 // write writes it under the rows of where.
@@ -68,6 +71,6 @@ func (e *Env) tellPolling(t *team.Team, poll time.Duration) {
 // tellLease says that a claim has a lease that nobody asked for.
 func (e *Env) tellLease(t *team.Team, id string, lease time.Duration) {
 	if t.Sharing.On && !e.Quiet && !e.JSON {
-		e.printErr("teams: ", id+" has a lease of "+Duration(lease).String()+", since several hosts share this session; teams renew "+id+" makes it last")
+		e.printErr("teams: ", id+" has a lease of "+team.ShortDuration(lease)+", since several hosts share this session; teams renew "+id+" makes it last")
 	}
 }

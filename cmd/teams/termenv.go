@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/internal/errs"
-	"github.com/seed6990a682/teams/internal/render"
 	"github.com/seed6990a682/teams/internal/team"
 	"github.com/seed6990a682/teams/internal/term"
 )
@@ -32,21 +31,6 @@ func (e *Env) openTerms() (*team.Team, *term.Terms, error) {
 // terminalData is the data of the verbs about one terminal.
 type terminalData struct {
 	Terminal *term.Terminal `json:"terminal"`
-}
-
-// resultTerminal hands over a terminal.
-func (e *Env) resultTerminal(t *term.Terminal) {
-	e.Result(terminalData{t}, func(w *render.Writer) {
-		if e.Quiet {
-			w.Linef("%s", t.ID)
-			return
-		}
-		state := t.State
-		if t.Readiness != "" {
-			state = t.Readiness
-		}
-		w.Row(t.ID, state, t.Name, t.Cwd)
-	})
 }
 
 // termHolder is the command that holds a terminal: this program.

@@ -255,7 +255,6 @@ func (s *Server) paneInfo(p *pane) object {
 	}
 	put("cwd", p.cwd)
 	put("label", p.label)
-	put("name", p.name)
 	put("agent", p.label0())
 	if p.official != "" {
 		kind := strings.TrimPrefix(p.official, "herdr:")
@@ -284,6 +283,9 @@ func (s *Server) paneInfo(p *pane) object {
 
 func (s *Server) agentInfo(p *pane) object {
 	o := s.paneInfo(p)
+	if p.name != "" {
+		o["name"] = p.name // only agents have one on the wire
+	}
 	o["state_change_seq"] = p.seq
 	switch {
 	case p.launch.IsZero():

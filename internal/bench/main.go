@@ -14,7 +14,8 @@
 // ratios to the program that does nothing; milliseconds are those of one
 // machine and one moment.
 //
-// nq, tsp and taskwarrior are measured too where they are in PATH.
+// nq, tsp and taskwarrior are measured too where they are in PATH, and claim,
+// submit and send on a MooseFS that is mounted twice where that is installed.
 package main
 
 import (
@@ -39,6 +40,7 @@ type settings struct {
 	window time.Duration // for how long they claim
 	dir    string        // where the temporary directory is made
 	teams  string        // the program to measure, "" to build it
+	shared bool          // on a shared file system as well, where there can be one
 	json   bool
 	out    string
 }
@@ -63,6 +65,7 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 	flags.IntVar(&s.runs, "n", 20, "runs of each row; 0 for the crowds of claimers alone")
 	flags.StringVar(&s.dir, "dir", "", "where the temporary directory is made (default $TMPDIR)")
 	flags.StringVar(&s.teams, "teams", "", "measure this `program` instead of building it")
+	flags.BoolVar(&s.shared, "shared", true, "measure claim, submit and send on a file system that is mounted twice too (not with -quick)")
 	flags.BoolVar(&s.json, "json", false, "print JSON instead of the table")
 	flags.StringVar(&s.out, "o", "", "write JSON to this `file` as well")
 	flags.Func("crowds", "how many claimers at once, a `list` (default 1,2,8,64)", func(list string) (err error) {
@@ -74,7 +77,7 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		return flag.ErrHelp
 	}
 	if *quick {
-		s.runs, s.crowds, s.window = 5, []int{2, 64}, 1200*time.Millisecond
+		s.runs, s.crowds, s.window, s.shared = 5, []int{2, 64}, 1200*time.Millisecond, false
 	}
 	if s.runs < 0 || flags.NArg() > 0 {
 		flags.Usage()
@@ -121,6 +124,7 @@ func measure(ctx context.Context, s settings, progress io.Writer) (r *report, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	failed := func(more error) { err = errors.Join(err, more) }
 	step := func(format string, args ...any) { fmt.Fprintf(progress, "bench: "+format+"\n", args...) }
 
 	step("building")
@@ -136,6 +140,14 @@ func measure(ctx context.Context, s settings, progress io.Writer) (r *report, er
 		if err != nil {
 			return nil, err
 		}
+		if s.shared {
+			more, stop, serr := sharedRows(bin.teams, dir, progress)
+			defer func() { failed(stop()) }()
+			if serr != nil {
+				return nil, serr
+			}
+			rows = append(rows, more...)
+		}
 		step("%d rounds of %d rows", s.runs, len(rows))
 		if r.Rows, err = rounds(ctx, rows, s.runs); err != nil {
 			return nil, err
@@ -150,5 +162,6 @@ func measure(ctx context.Context, s settings, progress io.Writer) (r *report, er
 		r.Crowds = append(r.Crowds, c)
 	}
 	r.judge()
+	r.compare()
 	return r, nil
 }

@@ -17,6 +17,8 @@ type report struct {
 	Rows    []result `json:"rows"`
 	Crowds  []crowd  `json:"crowds"`
 	Targets []target `json:"targets"`
+
+	Shared []compared `json:"shared,omitempty"`
 }
 
 // result is one row: what a process cost, in microseconds.
@@ -81,6 +83,7 @@ func (r *report) writeTable(w io.Writer) error {
 		}
 		writeColumns(&out, rows)
 	}
+	r.writeShared(&out)
 	out.WriteByte('\n')
 	rows := [][]string{{"target", "", "is", ""}}
 	for _, t := range r.Targets {

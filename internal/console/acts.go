@@ -26,7 +26,7 @@ type prompt struct {
 var errNothing = errors.New("nothing was typed")
 
 // act does what a key stands for on the page that is shown.
-func (m *Model) act(key string) command {
+func (m *model) act(key string) command {
 	id := m.selected()
 	if m.detail.open {
 		id = m.detail.id
@@ -47,7 +47,7 @@ func (m *Model) act(key string) command {
 	return nil
 }
 
-func (m *Model) rosterAct(key, name string) command {
+func (m *model) rosterAct(key, name string) command {
 	a := m.o.Acts
 	switch key {
 	case "s":
@@ -63,7 +63,7 @@ func (m *Model) rosterAct(key, name string) command {
 	return nil
 }
 
-func (m *Model) boardAct(key, id string) command {
+func (m *model) boardAct(key, id string) command {
 	a := m.o.Acts
 	if id == "" {
 		return nil
@@ -84,7 +84,7 @@ func (m *Model) boardAct(key, id string) command {
 }
 
 // claim claims for whoever runs the console, who may have to give a name first.
-func (m *Model) claim(id string) command {
+func (m *model) claim(id string) command {
 	claim := m.o.Acts.Claim
 	if claim == nil {
 		return nil
@@ -107,14 +107,14 @@ func (m *Model) claim(id string) command {
 }
 
 // simple runs an act on one row.
-func (m *Model) simple(act func(context.Context, string) (string, error), doing, id string) command {
+func (m *model) simple(act func(context.Context, string) (string, error), doing, id string) command {
 	if act == nil {
 		return nil
 	}
 	return m.run(doing+id, func(ctx context.Context) (string, error) { return act(ctx, id) })
 }
 
-func (m *Model) mailAct(key, id string) command {
+func (m *model) mailAct(key, id string) command {
 	i := slices.IndexFunc(m.snap.Messages, func(msg Message) bool { return MessageID(msg.Owner, msg.ID) == id })
 	switch {
 	case key == "s" && i < 0:
@@ -133,7 +133,7 @@ func (m *Model) mailAct(key, id string) command {
 }
 
 // partner is with whom a message was exchanged, seen from the console.
-func (m *Model) partner(msg Message) string {
+func (m *model) partner(msg Message) string {
 	if msg.From == m.snap.Who {
 		return msg.To
 	}
@@ -141,7 +141,7 @@ func (m *Model) partner(msg Message) string {
 }
 
 // startSend asks for the recipient, unless there is one, and then for the text.
-func (m *Model) startSend(to, replyTo string) {
+func (m *model) startSend(to, replyTo string) {
 	if m.o.Acts.Send == nil {
 		return
 	}
@@ -162,7 +162,7 @@ func (m *Model) startSend(to, replyTo string) {
 	})
 }
 
-func (m *Model) readText(to, replyTo, label string) {
+func (m *model) readText(to, replyTo, label string) {
 	send := m.o.Acts.Send
 	m.read(label, "", func(text string) (command, error) {
 		if strings.TrimSpace(text) == "" {
@@ -172,7 +172,7 @@ func (m *Model) readText(to, replyTo, label string) {
 	})
 }
 
-func (m *Model) questionAct(key, id string) command {
+func (m *model) questionAct(key, id string) command {
 	i := slices.IndexFunc(m.snap.Questions, func(q Question) bool { return q.ID == id })
 	if i < 0 {
 		return nil
@@ -217,7 +217,7 @@ func answerLabel(q Question) string {
 }
 
 // run runs an act beside the console.
-func (m *Model) run(doing string, act func(context.Context) (string, error)) command {
+func (m *model) run(doing string, act func(context.Context) (string, error)) command {
 	m.say(doing, nil)
 	ctx, asked := m.ctx, m.asked
 	return func() any {
@@ -227,18 +227,18 @@ func (m *Model) run(doing string, act func(context.Context) (string, error)) com
 }
 
 // read asks for a line.
-func (m *Model) read(label, proposed string, done func(string) (command, error)) {
+func (m *model) read(label, proposed string, done func(string) (command, error)) {
 	m.mode = prompting
 	m.prompt = prompt{label: line(label), editor: newEditor(proposed), done: done}
 }
 
 // ask asks for one of some keys; any other is no.
-func (m *Model) ask(question, keys string, yes func(key string) command) {
+func (m *model) ask(question, keys string, yes func(key string) command) {
 	m.mode = asking
 	m.prompt = prompt{question: line(question), keys: keys, yes: yes}
 }
 
-func (m *Model) askKey(key string) command {
+func (m *model) askKey(key string) command {
 	p := m.prompt
 	m.mode, m.note = browsing, ""
 	if len(key) == 1 && strings.Contains(p.keys, key) {
@@ -247,7 +247,7 @@ func (m *Model) askKey(key string) command {
 	return nil
 }
 
-func (m *Model) promptKey(key, typed string) command {
+func (m *model) promptKey(key, typed string) command {
 	switch key {
 	case "esc":
 		m.mode, m.note = browsing, ""

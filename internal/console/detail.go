@@ -17,7 +17,7 @@ type detail struct {
 }
 
 // openDetail shows everything about the selected row.
-func (m *Model) openDetail() command {
+func (m *model) openDetail() command {
 	id := m.selected()
 	if id == "" {
 		return nil
@@ -27,7 +27,7 @@ func (m *Model) openDetail() command {
 }
 
 // fetch reads the text of a detail.
-func (m *Model) fetch(page Page, id string) command {
+func (m *model) fetch(page Page, id string) command {
 	ctx, src := m.ctx, m.o.Source
 	return func() any {
 		text, err := src.Detail(ctx, page, id)
@@ -35,7 +35,7 @@ func (m *Model) fetch(page Page, id string) command {
 	}
 }
 
-func (m *Model) takeDetail(msg detailMsg) {
+func (m *model) takeDetail(msg detailMsg) {
 	d := &m.detail
 	if !d.open || d.page != msg.page || d.id != msg.id {
 		return // it was closed meanwhile
@@ -48,7 +48,7 @@ func (m *Model) takeDetail(msg detailMsg) {
 }
 
 // detailKey takes a key for the text and says whether it was one.
-func (m *Model) detailKey(key string) bool {
+func (m *model) detailKey(key string) bool {
 	n := m.listHeight()
 	switch key {
 	case "down", "j", "ctrl+n":
@@ -71,12 +71,12 @@ func (m *Model) detailKey(key string) bool {
 	return true
 }
 
-func (m *Model) scroll(by int) {
+func (m *model) scroll(by int) {
 	last := max(len(m.detailLines())-m.textHeight(), 0)
 	m.detail.top = min(max(m.detail.top+by, 0), last)
 }
 
 // detailLines are the lines of the text, broken at the width of the screen.
-func (m *Model) detailLines() []string {
+func (m *model) detailLines() []string {
 	return render.Wrap(m.detail.text, max(m.width-2, 1))
 }

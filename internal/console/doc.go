@@ -5,7 +5,7 @@
 // The package knows nothing of files. What there is to see comes from a Source,
 // and what is done goes through Acts; cmd/teams fills both from the functions
 // that its verbs use. So the whole of it can be tested without a terminal: a
-// Model takes messages and gives a screen as text.
+// model takes messages and gives a screen as text.
 //
 // # Cost
 //

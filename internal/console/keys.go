@@ -5,7 +5,7 @@ import "github.com/seed6990a682/teams/internal/render"
 const wheelRows = 3 // rows that one step of the wheel moves
 
 // key takes one key.
-func (m *Model) key(msg keyMsg) command {
+func (m *model) key(msg keyMsg) command {
 	key := msg.key
 	switch key {
 	case "ctrl+c":
@@ -57,7 +57,7 @@ func (m *Model) key(msg keyMsg) command {
 }
 
 // listKey takes a key for the list.
-func (m *Model) listKey(key string) (command, bool) {
+func (m *model) listKey(key string) (command, bool) {
 	p := &m.pages[m.page]
 	switch key {
 	case "down", "j", "ctrl+n":
@@ -87,7 +87,7 @@ func (m *Model) listKey(key string) (command, bool) {
 }
 
 // filterKey takes a key while the filter is typed; the list follows at once.
-func (m *Model) filterKey(key, typed string) {
+func (m *model) filterKey(key, typed string) {
 	p := &m.pages[m.page]
 	switch key {
 	case "enter", "tab", "down":
@@ -106,7 +106,7 @@ func (m *Model) filterKey(key, typed string) {
 }
 
 // paste takes pasted text, which never is a command.
-func (m *Model) paste(text string) {
+func (m *model) paste(text string) {
 	switch m.mode {
 	case filtering:
 		m.filterKey("", line(text))
@@ -116,7 +116,7 @@ func (m *Model) paste(text string) {
 }
 
 // mouse takes one event of the mouse.
-func (m *Model) mouse(msg mouseMsg) command {
+func (m *model) mouse(msg mouseMsg) command {
 	switch msg.button {
 	case wheelUp:
 		m.wheel(-wheelRows)
@@ -129,7 +129,7 @@ func (m *Model) mouse(msg mouseMsg) command {
 }
 
 // wheel moves the list or the text.
-func (m *Model) wheel(step int) {
+func (m *model) wheel(step int) {
 	switch {
 	case m.mode == helping:
 	case m.detail.open:
@@ -141,7 +141,7 @@ func (m *Model) wheel(step int) {
 
 // click selects a page or a row; a click on the selected row opens it. x and y
 // count from 0.
-func (m *Model) click(x, y int) command {
+func (m *model) click(x, y int) command {
 	if m.mode == helping {
 		m.mode = browsing
 		return nil

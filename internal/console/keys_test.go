@@ -44,7 +44,7 @@ func TestFilter(t *testing.T) {
 	x := newTester(t, 80, 24, sample(), false)
 	x.keys("3", "/", "type:NUMBER 2", "enter")
 	x.sees("> t_2", "only what matches NUMBER 2, of 8")
-	if strings.Contains(x.m.Screen(), "t_1 ") {
+	if strings.Contains(x.m.shown(), "t_1 ") {
 		t.Error("t_1 is still there")
 	}
 	x.keys("c", "enter")
@@ -72,7 +72,7 @@ func TestMouse(t *testing.T) {
 	x.sees("Roster cleo")
 	x.send(mouseMsg{x: 5, y: 4, button: leftButton}) // in a text it does nothing
 	x.keys("esc")
-	x.send(mouseMsg{x: strings.Index(x.m.Screen(), "3 Board"), button: leftButton})
+	x.send(mouseMsg{x: strings.Index(x.m.shown(), "3 Board"), button: leftButton})
 	x.sees("[3 Board 5]")
 	x.send(mouseMsg{button: wheelDown})
 	x.sees("> t_4")
@@ -159,7 +159,7 @@ func TestActFails(t *testing.T) {
 	x.keys("r")
 	x.sees("✗ nobody holds it")
 	x.keys("j")
-	if strings.Contains(x.m.Screen(), "nobody") {
+	if strings.Contains(x.m.shown(), "nobody") {
 		t.Error("the error stays after the next key")
 	}
 	x.sawDone("release t_1")

@@ -23,7 +23,7 @@ func ago(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 // tester is a model with a source and acts that note what they are asked.
 type tester struct {
 	*testing.T
-	m      *Model
+	m      *model
 	did    []string
 	fail   error // what the next act returns
 	quit   bool
@@ -73,8 +73,8 @@ func newTester(t *testing.T, width, height int, snap *Snapshot, color bool) *tes
 		Release: one("release"), Cancel: one("cancel"), Reopen: one("reopen"), Decline: one("decline"),
 		NeedsName: true, Name: "me",
 	}
-	x.m = New(ctx, Options{Source: x, Acts: acts, Color: color, Now: func() time.Time { return now }})
-	x.m.Init()
+	x.m = newModel(ctx, Options{Source: x, Acts: acts, Color: color, Now: func() time.Time { return now }})
+	x.m.begin()
 	x.send(sizeMsg{width, height})
 	if snap != nil {
 		x.send(lookedMsg{snap: snap, at: now})
@@ -86,7 +86,7 @@ func newTester(t *testing.T, width, height int, snap *Snapshot, color bool) *tes
 func (x *tester) send(msgs ...any) {
 	x.Helper()
 	for _, msg := range msgs {
-		for _, cmd := range x.m.Update(msg) {
+		for _, cmd := range x.m.handle(msg) {
 			if cmd == nil {
 				continue
 			}
@@ -168,7 +168,7 @@ func (x *tester) keys(names ...string) {
 // sees wants texts on the screen.
 func (x *tester) sees(want ...string) {
 	x.Helper()
-	screen := withoutLooks(x.m.Screen())
+	screen := withoutLooks(x.m.shown())
 	for _, w := range want {
 		if !strings.Contains(screen, w) {
 			x.Errorf("%q is not on the screen:\n%s", w, screen)
@@ -189,7 +189,7 @@ func (x *tester) sawDone(want ...string) {
 func (x *tester) golden(name string) {
 	x.Helper()
 	var b strings.Builder
-	for _, l := range strings.Split(x.m.Screen(), "\n") {
+	for _, l := range strings.Split(x.m.shown(), "\n") {
 		b.WriteString(strings.TrimRight(l, " ") + "\n")
 	}
 	path := filepath.Join("testdata", name+".txt")

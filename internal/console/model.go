@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -32,10 +33,10 @@ type pageState struct {
 	top      int    // first row on the screen
 }
 
-// Model is the state of the console. It is for one goroutine: it takes messages,
+// model is the state of the console. It is for one goroutine: it takes messages,
 // each of which may ask for commands that run beside it and bring the next ones,
 // and gives a screen.
-type Model struct {
+type model struct {
 	o   Options
 	ctx context.Context
 
@@ -71,12 +72,12 @@ const (
 	helping
 )
 
-// New returns a console that has not looked yet. ctx bounds its looks and acts.
-func New(ctx context.Context, o Options) *Model {
+// newModel returns a console that has not looked yet. ctx bounds its looks and acts.
+func newModel(ctx context.Context, o Options) *model {
 	if o.Now == nil {
 		o.Now = fsx.Now
 	}
-	return &Model{o: o, ctx: ctx, width: 80, height: 24}
+	return &model{o: o, ctx: ctx, width: 80, height: 24}
 }
 
 // command is work that takes time. It runs in a goroutine of its own and brings
@@ -118,11 +119,11 @@ type (
 	stopMsg struct{} // the shell gets the terminal until it lets us go on
 )
 
-// Init returns the first commands: the first look.
-func (m *Model) Init() []command { return []command{m.look(false), m.agesLater()} }
+// begin returns the first commands: the first look.
+func (m *model) begin() []command { return []command{m.look(false), m.agesLater()} }
 
 // look looks, after it has waited for a change.
-func (m *Model) look(wait bool) command {
+func (m *model) look(wait bool) command {
 	ctx, src, last, failed := m.ctx, m.o.Source, m.looked, m.stale != ""
 	return func() any {
 		if wait {
@@ -154,10 +155,10 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (m *Model) agesLater() command { return later(m.ctx, agesEvery, agesMsg{}) }
+func (m *model) agesLater() command { return later(m.ctx, agesEvery, agesMsg{}) }
 
-// Update takes one message and returns the commands that it asks for.
-func (m *Model) Update(msg any) []command {
+// handle takes one message and returns the commands that it asks for.
+func (m *model) handle(msg any) []command {
 	cmds := m.update(msg)
 	if cmd := m.spin(); cmd != nil {
 		cmds = append(cmds, cmd)
@@ -165,7 +166,7 @@ func (m *Model) Update(msg any) []command {
 	return cmds
 }
 
-func (m *Model) update(msg any) []command {
+func (m *model) update(msg any) []command {
 	switch msg := msg.(type) {
 	case sizeMsg:
 		m.width, m.height = msg.width, msg.height
@@ -196,23 +197,25 @@ func (m *Model) update(msg any) []command {
 }
 
 // take takes what a look found.
-func (m *Model) take(msg lookedMsg) command {
+func (m *model) take(msg lookedMsg) command {
 	m.looked = msg.at
 	m.stale = ""
 	if msg.err != nil {
 		m.stale = errorText(msg.err)
 		return nil
 	}
+	before := m.snap
 	m.snap = msg.snap
 	m.refresh()
-	if m.detail.open {
+	// What a role says is asked of git too, so it is only read again for a change.
+	if m.detail.open && !(m.detail.page == Roles && before != nil && slices.Equal(before.Roles, m.snap.Roles)) {
 		return m.fetch(m.detail.page, m.detail.id)
 	}
 	return nil
 }
 
 // refresh makes the rows of the page anew.
-func (m *Model) refresh() {
+func (m *model) refresh() {
 	rows := rowsOf(m.page, m.snap)
 	m.all = len(rows)
 	m.rows = filter(rows, m.pages[m.page].filter)
@@ -221,7 +224,7 @@ func (m *Model) refresh() {
 
 // follow keeps the selection on the row that it was on, or near it, and on the
 // screen.
-func (m *Model) follow() {
+func (m *model) follow() {
 	p := &m.pages[m.page]
 	if len(m.rows) == 0 {
 		p.index, p.top = 0, 0
@@ -245,7 +248,7 @@ func (m *Model) follow() {
 }
 
 // selectAt selects a row of the page.
-func (m *Model) selectAt(i int) {
+func (m *model) selectAt(i int) {
 	p := &m.pages[m.page]
 	if len(m.rows) == 0 {
 		return
@@ -259,7 +262,7 @@ func (m *Model) selectAt(i int) {
 }
 
 // selected is the id of the selected row, "" when there is none.
-func (m *Model) selected() string {
+func (m *model) selected() string {
 	p := m.pages[m.page]
 	if p.index < len(m.rows) {
 		return m.rows[p.index].id
@@ -268,14 +271,14 @@ func (m *Model) selected() string {
 }
 
 // turn shows another page.
-func (m *Model) turn(p Page) {
+func (m *model) turn(p Page) {
 	m.page = (p%pageCount + pageCount) % pageCount
 	m.detail = detail{}
 	m.refresh()
 }
 
 // say puts a line above the hints.
-func (m *Model) say(text string, err error) {
+func (m *model) say(text string, err error) {
 	m.note, m.noteBad = line(text), err != nil
 	if err != nil {
 		m.note = errorText(err)
@@ -284,7 +287,7 @@ func (m *Model) say(text string, err error) {
 
 // spin moves the spinners while there are any to be seen. There is one ticker at
 // most.
-func (m *Model) spin() command {
+func (m *model) spin() command {
 	if m.spinning || !m.spinnersShown() {
 		return nil
 	}
@@ -292,7 +295,7 @@ func (m *Model) spin() command {
 	return later(m.ctx, spinEvery, spinMsg{})
 }
 
-func (m *Model) spinnersShown() bool {
+func (m *model) spinnersShown() bool {
 	if m.page != Roster || m.detail.open || m.mode == helping {
 		return false
 	}

@@ -201,7 +201,7 @@ func filter(rows []row, words string) []row {
 }
 
 // tabs returns the tab of each page.
-func (m *Model) tabs() []string {
+func (m *model) tabs() []string {
 	var out []string
 	for p := range pageCount {
 		out = append(out, " "+itoa(int(p)+1)+" "+p.title()+m.badge(p)+" ")
@@ -210,7 +210,7 @@ func (m *Model) tabs() []string {
 }
 
 // badge is the number beside the title of a page.
-func (m *Model) badge(p Page) string {
+func (m *model) badge(p Page) string {
 	s := m.snap
 	if s == nil {
 		return ""

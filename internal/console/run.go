@@ -27,14 +27,14 @@ func Run(ctx context.Context, o Options, in, out *os.File) error {
 		return err
 	}
 	defer t.Close()
-	l := &loop{ctx: ctx, m: New(ctx, o), t: t, msgs: make(chan any, 64)}
+	l := &loop{ctx: ctx, m: newModel(ctx, o), t: t, msgs: make(chan any, 64)}
 	return l.run()
 }
 
 // loop is a console at work.
 type loop struct {
 	ctx  context.Context
-	m    *Model
+	m    *model
 	t    *terminal
 	msgs chan any
 }
@@ -74,8 +74,8 @@ func (l *loop) run() error {
 	defer signal.Stop(sizes)
 	read := make(chan error, 1)
 	go func() { read <- l.t.read(l.send) }()
-	l.m.Update(l.t.size())
-	l.start(l.m.Init())
+	l.m.handle(l.t.size())
+	l.start(l.m.begin())
 	for {
 		lines, column, row := l.m.screen()
 		if err := l.t.draw(lines, column, row); err != nil {
@@ -88,6 +88,9 @@ func (l *loop) run() error {
 			l.t.shown = nil // the terminal may have moved what was there
 			msg = l.t.size()
 		case err := <-read:
+			if err == nil {
+				return context.Cause(l.ctx)
+			}
 			if errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) {
 				return nil // there is nobody any more
 			}
@@ -121,10 +124,10 @@ func (l *loop) take(msg any) (done bool, err error) {
 			return true, err
 		}
 		msg2 := l.t.size()
-		l.start(l.m.Update(msg2))
+		l.start(l.m.handle(msg2))
 		return false, nil
 	}
-	l.start(l.m.Update(msg))
+	l.start(l.m.handle(msg))
 	return false, nil
 }
 

@@ -100,7 +100,7 @@ func fit(columns []column, want []int, line int) []int {
 
 // line lays one row out in exactly cells cells. A row that does not fit, since
 // the screen is very narrow, is cut at its end.
-func (m *Model) line(columns []column, width []int, r row, now time.Time, cells int, selected bool) string {
+func (m *model) line(columns []column, width []int, r row, now time.Time, cells int, selected bool) string {
 	var b strings.Builder
 	room := cells
 	mark := "  "

@@ -141,7 +141,7 @@ func lookOf(s render.Style) look {
 }
 
 // paint gives text a look. The text is harmless already.
-func (m *Model) paint(l look, s string) string {
+func (m *model) paint(l look, s string) string {
 	if !m.o.Color || l == plain || s == "" {
 		return s
 	}

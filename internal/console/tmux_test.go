@@ -20,7 +20,7 @@ import (
 )
 
 // hang bounds every wait; what takes longer hangs. It is no promise of speed.
-const hang = 20 * time.Second
+const hang = time.Minute
 
 // pane is the console in tmux, on a session of its own.
 type pane struct {

@@ -13,20 +13,20 @@ const (
 )
 
 // listHeight is the number of rows of the list, at least one.
-func (m *Model) listHeight() int { return max(m.height-listTop-below, 1) }
+func (m *model) listHeight() int { return max(m.height-listTop-below, 1) }
 
 // textHeight is the number of lines of a detail, which has no headings.
-func (m *Model) textHeight() int { return max(m.height-1-below, 1) }
+func (m *model) textHeight() int { return max(m.height-1-below, 1) }
 
-// Screen is the text of the screen, a line for each of its rows.
-func (m *Model) Screen() string {
+// shown is the text of the screen, a line for each of its rows.
+func (m *model) shown() string {
 	lines, _, _ := m.screen()
 	return strings.Join(lines, "\n")
 }
 
 // screen returns the lines of the screen, each as wide as it is, and the cell of
 // the cursor, whose column is -1 when there is none.
-func (m *Model) screen() (lines []string, column, row int) {
+func (m *model) screen() (lines []string, column, row int) {
 	if m.width < 1 || m.height < 1 {
 		return nil, -1, 0
 	}
@@ -49,12 +49,12 @@ func (m *Model) screen() (lines []string, column, row int) {
 }
 
 // pad cuts or fills harmless text to the width of the screen.
-func (m *Model) pad(s string) string {
+func (m *model) pad(s string) string {
 	return render.Pad(render.Truncate(s, m.width), m.width)
 }
 
 // tabLine is the line of the pages, with the session where there is room.
-func (m *Model) tabLine() string {
+func (m *model) tabLine() string {
 	var b strings.Builder
 	room := m.width
 	for p, tab := range m.tabs() {
@@ -83,7 +83,7 @@ func (m *Model) tabLine() string {
 }
 
 // listView is the headings and the list.
-func (m *Model) listView() []string {
+func (m *model) listView() []string {
 	columns, p, n := columnsOf(m.page), m.pages[m.page], m.listHeight()
 	want := natural(columns, m.rows)
 	width := fit(columns, want, m.width-2)
@@ -121,7 +121,7 @@ func (m *Model) listView() []string {
 }
 
 // nothing says why the list is empty.
-func (m *Model) nothing() string {
+func (m *model) nothing() string {
 	switch {
 	case m.snap == nil && m.stale == "":
 		return "looking…"
@@ -133,7 +133,7 @@ func (m *Model) nothing() string {
 	return empty(m.page)
 }
 
-func (m *Model) detailView() []string {
+func (m *model) detailView() []string {
 	d := m.detail
 	if d.text == "" {
 		return m.textLines([]string{"reading…"}, 0)
@@ -142,7 +142,7 @@ func (m *Model) detailView() []string {
 }
 
 // textLines are lines of a text, filled up to the height of the screen.
-func (m *Model) textLines(text []string, top int) []string {
+func (m *model) textLines(text []string, top int) []string {
 	n := m.textHeight()
 	lines := make([]string, 0, n)
 	for i := top; i < len(text) && len(lines) < n; i++ {
@@ -156,7 +156,7 @@ func (m *Model) textLines(text []string, top int) []string {
 
 // noteLine is what is asked for, or what was done, or what is wrong. at is the
 // cell of the cursor, -1 for none.
-func (m *Model) noteLine() (s string, at int) {
+func (m *model) noteLine() (s string, at int) {
 	switch m.mode {
 	case filtering:
 		return m.editLine("/")
@@ -186,7 +186,7 @@ func (m *Model) noteLine() (s string, at int) {
 	return m.paint(dim, m.pad(" "+m.position())), -1
 }
 
-func (m *Model) editLine(label string) (string, int) {
+func (m *model) editLine(label string) (string, int) {
 	label = " " + label
 	room := m.width - render.Width(label)
 	text, cursor := m.prompt.editor.view(room)
@@ -194,7 +194,7 @@ func (m *Model) editLine(label string) (string, int) {
 }
 
 // position says where in the list or the text the screen is.
-func (m *Model) position() string {
+func (m *model) position() string {
 	if m.mode == helping {
 		return ""
 	}
@@ -220,7 +220,7 @@ func (m *Model) position() string {
 }
 
 // hintLine names the keys that do something now.
-func (m *Model) hintLine() string {
+func (m *model) hintLine() string {
 	var s string
 	switch m.mode {
 	case filtering:
@@ -237,7 +237,7 @@ func (m *Model) hintLine() string {
 	return m.paint(dim, m.pad(" "+s))
 }
 
-func (m *Model) browseHints() string {
+func (m *model) browseHints() string {
 	parts := []string{"tab page"}
 	if m.detail.open {
 		parts = []string{"esc back"}
@@ -253,7 +253,7 @@ func (m *Model) browseHints() string {
 }
 
 // actKeys are the keys of a page that act, and what they do.
-func (m *Model) actKeys(p Page) (out [][2]string) {
+func (m *model) actKeys(p Page) (out [][2]string) {
 	a := m.o.Acts
 	add := func(there bool, key, what string) {
 		if there {
@@ -280,7 +280,7 @@ func (m *Model) actKeys(p Page) (out [][2]string) {
 }
 
 // help is the text behind "?".
-func (m *Model) help() []string {
+func (m *model) help() []string {
 	lines := []string{
 		"",
 		"tab, →, l     next page          shift+tab, ←, h   page before",

@@ -18,11 +18,11 @@ func TestPages(t *testing.T) {
 			c.check()
 			// But for the brackets around the page that is shown, colours say
 			// nothing that the text does not.
-			plain := strings.NewReplacer("[", " ", "]", " ").Replace(x.m.Screen())
-			if got := strings.NewReplacer("[", " ", "]", " ").Replace(withoutLooks(c.m.Screen())); got != plain {
+			plain := strings.NewReplacer("[", " ", "]", " ").Replace(x.m.shown())
+			if got := strings.NewReplacer("[", " ", "]", " ").Replace(withoutLooks(c.m.shown())); got != plain {
 				t.Errorf("with colours %s is\n%s\nand without\n%s", p.title(), got, plain)
 			}
-			if !strings.Contains(c.m.Screen(), "\x1b[") {
+			if !strings.Contains(c.m.shown(), "\x1b[") {
 				t.Errorf("%s has no colours", p.title())
 			}
 		}
@@ -142,7 +142,7 @@ func TestEmpty(t *testing.T) {
 	x.send(lookedMsg{err: err, at: now})
 	x.sees("✗ no look", "ann")
 	x.send(lookedMsg{snap: sample(), at: now})
-	if strings.Contains(x.m.Screen(), "no look") {
+	if strings.Contains(x.m.shown(), "no look") {
 		t.Error("an error stays after a look that worked")
 	}
 }
@@ -150,9 +150,9 @@ func TestEmpty(t *testing.T) {
 // Only those who work spin, and only where it is seen.
 func TestSpinning(t *testing.T) {
 	x := newTester(t, 80, 24, sample(), false)
-	before := strings.Split(x.m.Screen(), "\n")
+	before := strings.Split(x.m.shown(), "\n")
 	x.send(spinMsg{})
-	after := strings.Split(x.m.Screen(), "\n")
+	after := strings.Split(x.m.shown(), "\n")
 	for i := range before {
 		if working := strings.Contains(before[i], "@ann"); (before[i] != after[i]) != working {
 			t.Errorf("line %d was %q and is %q", i, before[i], after[i])

@@ -72,6 +72,10 @@ var mailCases = []jsonCase{
 	{verb: "demo", kind: "empty", args: words("demo", "more"), exit: 64, code: "usage"},
 	{verb: "demo", kind: "error", args: words("demo", "--odd"), exit: 64, code: "usage"},
 
+	{verb: "pi install", kind: "ok", args: words("pi", "install", "--tools", "pier")},
+	{verb: "pi install", kind: "empty", args: words("pi", "install", "more"), exit: 64, code: "usage"},
+	{verb: "pi install", kind: "error", args: words("pi", "install", "--tools", "odd"), exit: 64, code: "usage"},
+
 	{verb: "agents", kind: "ok", args: words("agents"), agent: true},
 	{verb: "agents", kind: "empty", args: words("agents"), bare: true, golden: "agents, empty"},
 	{verb: "agents", kind: "error", args: words("agents", "more"), exit: 64, code: "usage"},

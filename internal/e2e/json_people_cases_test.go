@@ -9,7 +9,7 @@ import (
 // peopleCases are the cases of the verbs between people and teammates: ask and
 // todo. ID stands for the id of an open question.
 var peopleCases = []jsonCase{
-	{verb: "ask", kind: "ok", args: words("ask", "Which port?"), answer: words("8080")},
+	{verb: "ask", kind: "ok", args: words("ask", "Which port?"), answer: words("the usual one")},
 	{verb: "ask", kind: "ok", args: words("ask", "Which?", "--option", "one", "--option", "two", "--multi", "--other"), answer: words("2", "and more"), name: "ann", golden: "ask, options"},
 	{verb: "ask", kind: "empty", args: words("ask", "Which port?"), answer: words("--decline"), exit: 1, code: "declined", data: true, golden: "ask, declined"},
 	{verb: "ask", kind: "error", args: words("ask", "Which port?", "--timeout", "50ms"), exit: 124, code: "timed_out"},

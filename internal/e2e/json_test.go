@@ -130,7 +130,7 @@ func (c *jsonCase) inText(s *site) {
 	t := s.t
 	t.Helper()
 	exit, code := c.exit, c.code
-	if c.exit == 64 && c.kind == "ok" { // refused only with --json
+	if c.exit == 64 && c.kind == "ok" && c.verb != "console" { // refused only with --json; a console has no terminal here
 		exit, code = 0, ""
 	}
 	r := c.run(s)

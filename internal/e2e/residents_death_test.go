@@ -64,6 +64,35 @@ func TestHostKilledChildLives(t *testing.T) {
 	}
 }
 
+// TestDoctorEndsOrphan finds the child of a dead host with doctor, which changes
+// nothing, and ends it with --fix.
+func TestDoctorEndsOrphan(t *testing.T) {
+	t.Parallel()
+	s := newTeam(t)
+	s.add("task")
+	s.spawnExec("bot", "do it", s.claims()+"exec sleep 600")
+	s.holds()
+	s.spawnExec("ann", "do it", "exec sleep 600")
+	other := s.working("ann")
+	child := s.working("bot").Child.PID
+	s.killHost("bot")
+	if r := s.run("doctor"); r.code == 0 || !strings.Contains(r.out+r.err, "bot") || !alive(child) {
+		t.Errorf("doctor, the child lives %v: %s", alive(child), r)
+	}
+	r := s.run("doctor", "--fix")
+	if alive(child) {
+		t.Errorf("the child lives on: %s", r)
+	}
+	if task := s.show("t_1"); task.State != "ready" || s.resident("bot").Status != "stopped" {
+		t.Errorf("the task is %s, %+v", task.State, s.resident("bot"))
+	}
+	if !alive(other.PID) || !alive(other.Child.PID) {
+		t.Error("it ended another teammate")
+	}
+	s.healthy()
+	s.ok("spawn", "bot", "worker", "--", "true")
+}
+
 // TestHostKilledChildEnds kills a host, and its child ends by itself after that:
 // the next tick frees what it held and tells the leader.
 func TestHostKilledChildEnds(t *testing.T) {

@@ -41,11 +41,10 @@ func all(t *testing.T, dirs ...string) map[string]string {
 
 // refusal is a spawn that must be refused.
 type refusal struct {
-	code   int
-	errs   string
-	env    string
-	before func(s *site) (after func())
-	args   []string
+	code int
+	errs string
+	env  string
+	args []string
 }
 
 func (r refusal) String() string { return fmt.Sprintf("%s teams %q", r.env, r.args) }
@@ -61,7 +60,7 @@ func refusals() []refusal {
 		{code: 1, errs: "failure", args: cmd("bot", "tree")},                                                     // .git is no repository
 		{code: 1, errs: "failure", env: "PATH=/usr/bin:/bin", args: []string{"spawn", "bot", "worker", "do it"}}, // no pi
 		{code: 64, errs: "usage", args: []string{"spawn", "bot", "worker", "--host", "exec"}},
-		{code: 64, errs: "usage", args: cmd("bot", "worker", "--host", "herdr")},
+		{code: 1, errs: "herdr_unavailable", args: cmd("bot", "worker", "--host", "herdr")},
 		{code: 64, errs: "usage", args: cmd("bot", "worker", "--host", "nothing")},
 		{code: 64, errs: "usage", args: cmd("bot", "worker", "")},
 		{code: 64, errs: "usage", env: "TEAMS_MAX=none", args: cmd("bot", "worker")},
@@ -87,10 +86,11 @@ func TestSpawnRefused(t *testing.T) {
 	t.Run("a team lives", func(t *testing.T) {
 		t.Parallel()
 		s := newTeam(t)
-		s.add("task")
+		s.ok("task", "cancel", s.add("task"))
 		s.spawnExec("ann", "", "true")
 		s.spawnExec("bot", "hello", "true")
-		s.idle("bot", 1)
+		s.idle("bot", 2) // it was asked for its report
+		s.noMail("bot")
 		s.ok("shutdown", "bot")
 		s.ok("tick")
 		more := append(refusals(),
@@ -147,7 +147,8 @@ func TestSpawnFailsLate(t *testing.T) {
 		t.Parallel()
 		s := newTeam(t)
 		s.git()
-		s.ok("spawn", "ann", "tree", "--", "true") // .pi/worktrees is excluded from here on
+		s.ok("spawn", "ann", "tree", "hello", "--", "true") // .pi/worktrees is excluded from here on
+		s.idle("ann", 1)
 		s.ok("shutdown", "ann")
 		s.noWorktreeOf()
 		write(t, filepath.Join(s.project, "tool"), "#!/bin/sh\necho\n") // not committed
@@ -156,9 +157,11 @@ func TestSpawnFailsLate(t *testing.T) {
 		}
 		pi, refs := filepath.Join(s.project, ".pi"), filepath.Join(s.project, ".git", "refs")
 		before := all(t, s.root, pi, refs)
-		r := s.exits(1, "spawn", "bot", "tree", "do it", "--", "./tool")
-		if !strings.Contains(r.err, "./tool") {
-			t.Errorf("%s", r)
+		for _, name := range []string{"bot", "ann"} { // one that never lived, and one that has
+			r := s.exits(1, "spawn", name, "tree", "do it", "--", "./tool")
+			if !strings.Contains(r.err, "./tool") {
+				t.Errorf("%s", r)
+			}
 		}
 		after := all(t, s.root, pi, refs)
 		for path := range after { // the leader's message had its number

@@ -1,10 +1,10 @@
 package e2e
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +19,7 @@ type paneShells struct {
 	t    *testing.T
 	s    *site
 	mu   sync.Mutex
-	open map[string]*os.File
+	open map[string]*exec.Cmd
 }
 
 func (p *paneShells) typed(h *herdrtest.Server, pane, line string) {
@@ -32,7 +32,7 @@ func (p *paneShells) typed(h *herdrtest.Server, pane, line string) {
 		return
 	}
 	p.mu.Lock()
-	p.open[pane] = f
+	p.open[pane] = cmd
 	p.mu.Unlock()
 	go func() {
 		buf := make([]byte, 4096)
@@ -60,7 +60,7 @@ func TestTerminalsInHerdr(t *testing.T) {
 		t.Skip(err)
 	}
 	s := newSite(t)
-	shells := &paneShells{t: t, s: s, open: map[string]*os.File{}}
+	shells := &paneShells{t: t, s: s, open: map[string]*exec.Cmd{}}
 	h := herdrtest.New(t, func(srv *herdrtest.Server) {
 		srv.Fresh = 200 * time.Millisecond
 		srv.OnInput = func(pane string, in herdrtest.Input) {
@@ -94,8 +94,11 @@ func TestTerminalsInHerdr(t *testing.T) {
 	second := s.ok("term", "open", "-q")
 	pane := h.Panes()[2].ID
 	shells.mu.Lock()
-	shells.open[pane].Close()
+	err := shells.open[pane].Process.Signal(syscall.SIGHUP)
 	shells.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		out := s.ok("term", "list")
 		if strings.Contains(out, second+"  closed") {

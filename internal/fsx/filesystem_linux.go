@@ -94,7 +94,7 @@ func typeOfMount(mounts []byte, dev uint64) string {
 		}
 		kind := after[0]
 		if kind == "fuse" && len(after) > 1 {
-			if source, _, ok := strings.Cut(after[1], "#"); ok && CheckHandle(source) == nil {
+			if source, _, ok := strings.Cut(strings.ReplaceAll(after[1], `\043`, "#"), "#"); ok && CheckHandle(source) == nil {
 				kind += "." + source
 			}
 		}

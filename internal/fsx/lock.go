@@ -75,7 +75,7 @@ var sharedMode atomic.Bool
 
 // SetSharedMode says whether the state lies on a file system that several
 // machines share. There a blocking flock may wait for ever and changes made
-// elsewhere raise no events: Acquire tries again every 10 to 50 ms instead,
+// elsewhere raise no events: Acquire tries again after some ms instead,
 // and new Watchers poll. A boot id proves less there, see [SetEarlierBoot].
 func SetSharedMode(on bool) { sharedMode.Store(on) }
 
@@ -97,6 +97,8 @@ func Acquire(ctx context.Context, path string, timeout time.Duration) (*Lock, er
 		return nil, lockedOut(ctx, path)
 	}
 	var limited context.Context // ctx with the timeout, once one has to wait
+	var began time.Time
+	tries := 0
 	for {
 		fl, ok, err := tryFlock(path)
 		if err == nil && !ok {
@@ -104,9 +106,16 @@ func Acquire(ctx context.Context, path string, timeout time.Duration) (*Lock, er
 				var cancel context.CancelFunc
 				limited, cancel = withTimeout(ctx, timeout)
 				defer cancel()
+				began = time.Now()
 			}
 			if sharedMode.Load() {
-				pause(limited, 10*time.Millisecond+rand.N(40*time.Millisecond))
+				tries++
+				pause(ctx, sharedPause(time.Since(began)))
+				// A file system that stood still is no reason to give up when it goes
+				// on: the time was not spent waiting for a holder.
+				if limited.Err() != nil && ctx.Err() == nil && timeout >= time.Second && tries < sharedTries {
+					continue
+				}
 			} else {
 				fl, ok, err = waitFlock(limited, path)
 			}
@@ -125,6 +134,21 @@ func Acquire(ctx context.Context, path string, timeout time.Duration) (*Lock, er
 			return nil, lockedOut(ctx, path)
 		}
 	}
+}
+
+// sharedTries is how often a lock of a shared file system is tried for at least.
+const sharedTries = 50
+
+// sharedPause is the time between two tries. Nobody queues the waiters there, so
+// whoever has waited for long tries more often than who has just come.
+func sharedPause(waited time.Duration) time.Duration {
+	switch {
+	case waited < time.Second:
+		return 10*time.Millisecond + rand.N(40*time.Millisecond)
+	case waited < 3*time.Second:
+		return 3*time.Millisecond + rand.N(12*time.Millisecond)
+	}
+	return time.Millisecond + rand.N(3*time.Millisecond)
 }
 
 func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {

@@ -56,6 +56,15 @@ func (w *world) checkDoctor(t *team.Team, b *fsboard.Board) {
 
 // A life that was told stays until somebody joins or leaves.
 func (w *world) checkRoster(t *team.Team) {
+	all, _, err := t.List()
+	if err != nil {
+		w.wrong("%v", err)
+	}
+	for _, tm := range all {
+		if w.lives[tm.SpawnID] == nil { // whoever took the name died before it knew
+			w.lives[tm.SpawnID] = &life{name: tm.Name, dead: true}
+		}
+	}
 	for name, j := range w.names {
 		if j.spawn == "" || j.since > 0 {
 			continue
@@ -96,7 +105,9 @@ func (w *world) checkBoard(b *fsboard.Board) {
 				w.wrong("history jumps from %d.%d of %d to %d.%d", p.Rev, p.N, p.Of, e.Rev, e.N)
 			}
 		}
-		counts[e.Event+" "+e.Task]++
+		if e.Reason != "dependency_reopened" {
+			counts[e.Event+" "+e.Task]++
+		}
 		epoch := fmt.Sprint(e.Task, " epoch ", e.Epoch)
 		switch e.Event {
 		case fsboard.EventClaimed:
@@ -331,6 +342,9 @@ func (w *world) checkMail(t *team.Team) {
 		if !known || a.from != f.m.From {
 			w.wrong("%s in %s of %s was sent by nobody: %q", f.m.ID, f.place, f.box, f.m.Body)
 		}
+		if a.stale && f.place != "outbox/rejected" && f.place != "outbox/new" {
+			w.wrong("%s of a life that was over reached %s of %s", f.m.ID, f.place, f.box)
+		}
 		life := ""
 		if a.key != "" {
 			life = " " + f.m.Spawn + " " + f.m.ToSpawn // a key is that of one life for one life
@@ -363,6 +377,9 @@ func (w *world) checkMail(t *team.Team) {
 	}
 	for key, list := range byID {
 		f := list[0]
+		if f.m.ToSpawn != "" && w.lives[f.m.ToSpawn] == nil {
+			w.lives[f.m.ToSpawn] = &life{dead: true} // as above, and replaced since
+		}
 		shown := w.printed[key]
 		sure := 0
 		for _, p := range shown {
@@ -387,7 +404,7 @@ func (w *world) checkMail(t *team.Team) {
 			w.wrong("%s from %s to %s counts as read, nobody has seen it, and %s was not told", f.m.ID, f.m.From, f.box, f.m.From)
 		}
 		if f.place == "inbox/cur" && len(shown) == 0 && (f.box == team.LeaderName || f.m.Hold != "" || !w.over(f.m.ToSpawn)) {
-			w.wrong("%s from %s to %s came back without a reason", f.m.ID, f.m.From, f.box)
+			w.wrong("%s from %s to %s came back without a reason: for %q, hold %q, lives %v", f.m.ID, f.m.From, f.box, f.m.ToSpawn, f.m.Hold, w.lives[f.m.ToSpawn])
 		}
 	}
 }

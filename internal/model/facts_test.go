@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -57,6 +58,7 @@ type toldSubmission struct {
 type attempt struct {
 	from, key string
 	to        []string
+	stale     bool // of a life that was over
 }
 
 // toldMessage is a message that somebody was told is sent.
@@ -134,7 +136,18 @@ func (w *world) mayEnd(c *toldClaim, e *fsboard.Event) bool {
 		}
 		return w.tries["release "+c.task] > 0 || w.tries["release "+c.task+" "+c.spawn] > 0
 	case fsboard.EventClaimRefused:
-		return w.over(c.spawn) || w.tries["cancel "+c.task]+w.tries["edit "+c.task] > 0
+		return w.over(c.spawn) || w.tries["cancel "+c.task]+w.tries["edit "+c.task]+w.reopens() > 0
 	}
 	return false
+}
+
+// reopens is how often a task was to be opened again, which touches what
+// depends on it.
+func (f *facts) reopens() (n int) {
+	for what, times := range f.tries {
+		if strings.HasPrefix(what, "reopen ") {
+			n += times
+		}
+	}
+	return n
 }

@@ -108,6 +108,9 @@ func (m *machine) Fault(t *rapid.T) {
 // afterwards, or dies where it stood.
 func (m *machine) Overlap(t *rapid.T) {
 	a := m.drawBusy(t)
+	if a.alone {
+		t.Skip("not beside others")
+	}
 	tr := trouble{pauseAt: rapid.IntRange(1, 60).Draw(t, "call"), thenDie: rapid.IntRange(0, 3).Draw(t, "then it dies") == 0}
 	oa := &op{who: a.who, name: a.name, loose: true}
 	first, second := m.slots[0], m.slots[1]
@@ -129,7 +132,7 @@ func (m *machine) Overlap(t *rapid.T) {
 	m.log("  %s, %s stands before call %d, dies %v", a.who.name, a.name, tr.pauseAt, tr.thenDie)
 	for range rapid.IntRange(1, 4).Draw(t, "meanwhile") {
 		b := m.drawBusy(t)
-		if a.who == b.who && (a.life || b.life || a.who.kind == isWorker) {
+		if b.alone || a.who == b.who && (a.life || b.life || a.who.kind == isWorker) {
 			continue // one caller does not end and go on at once
 		}
 		ob := &op{who: b.who, name: b.name, loose: true}

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/team"
@@ -29,7 +30,7 @@ func (w *world) send(t *rapid.T, c *caller) verb {
 	switch rapid.IntRange(0, 5).Draw(t, "how") {
 	case 0:
 		r.Key = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")
-		r.Body = fmt.Appendf(nil, "keyed %s of %s to %s", r.Key, c.name, to)
+		r.Body = fmt.Appendf(nil, "keyed %s of %s", r.Key, c.name)
 	case 1:
 		r.Hold = to != team.LeaderName && to != team.AllName
 	case 2:
@@ -146,4 +147,45 @@ func (w *world) unreadVerb(t *rapid.T, c *caller) verb {
 		_, err = k.t.Unread(k.ctx, who, id)
 		return err
 	}}
+}
+
+// stale is a call in the name of a life that is over: nothing comes of it.
+func (w *world) stale(t *rapid.T, c *caller) verb {
+	spawn := rapid.SampledFrom(c.past).Draw(t, "life")
+	id := w.taskID(t)
+	w.serial++
+	body := fmt.Sprintf("message %d of the past", w.serial)
+	from := team.Identity{Name: c.name, SpawnID: spawn}
+	return verb{who: c, name: "what the past life " + spawn + " would do", before: func() {
+		w.bodies[body] = attempt{from: c.name, stale: true}
+	}, run: func(k *call) error {
+		tm, b := w.open(k.slot.root, c.name, spawn)
+		_, werr := tm.Worker(k.ctx)
+		_, cerr := b.Claim(k.ctx, fsboard.ClaimRequest{ID: id, Worker: c.name, SpawnID: spawn, Max: 99})
+		_, serr := b.Submit(k.ctx, fsboard.SubmitRequest{ID: id, Worker: c.name, SpawnID: spawn})
+		_, merr := tm.Send(k.ctx, team.SendRequest{From: from, To: []string{team.LeaderName}, Body: []byte(body)})
+		_, _, _, rerr := tm.Receive(k.ctx, team.ReceiveRequest{Who: from, Show: func(m *inbox.Message) error {
+			return errs.New(errs.Internal, "%s was shown to a life that is over", m.ID)
+		}})
+		if now, err := tm.Read(c.name); err != nil || now.SpawnID == spawn {
+			return err // its process died, and nobody has taken the name since
+		}
+		for i, err := range []error{werr, cerr, serr, merr, rerr} {
+			if err == nil && !(i == 2 && w.answered(id, spawn)) {
+				return errs.New(errs.Internal, "%d: the past life %s of %s was served", i, spawn, c.name)
+			}
+			if errs.CodeOf(err) == errs.Internal {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// answered says whether a life may have submitted a task: it is told the same
+// again.
+func (w *world) answered(id, spawn string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tries["complete "+id+" "+spawn]+w.tries["fail "+id+" "+spawn] > 0
 }

@@ -44,6 +44,9 @@ func (w *world) draw(t *rapid.T) verb {
 		}
 		return w.recv(t, c)
 	case 11:
+		if len(c.past) > 0 && rapid.Bool().Draw(t, "of the past") {
+			return w.stale(t, c)
+		}
 		return w.leave(c)
 	case 12, 13:
 		return w.send(t, c)
@@ -112,7 +115,7 @@ func (w *world) leaderVerb(t *rapid.T, c *caller) verb {
 			return notYet(err)
 		}}
 	case 9:
-		return verb{who: c, name: "fix", run: func(k *call) error {
+		return verb{who: c, life: true, alone: true, name: "fix", run: func(k *call) error {
 			if there, err := k.t.Exists(); err != nil || !there {
 				return err
 			}
@@ -273,10 +276,11 @@ func (w *world) joining(c *caller, takeover bool) verb {
 			return err
 		}
 		if tm.PreviousSpawnID != "" {
-			if _, _, err := k.b.ReleaseAll(k.ctx, tm.Name, tm.PreviousSpawnID, "holder_replaced"); notYet(err) != nil && !k.isDead() {
-				p.kill() // it was never told of the life
-				return err
-			}
+			_, _, err = k.b.ReleaseAll(k.ctx, tm.Name, tm.PreviousSpawnID, "holder_replaced")
+		}
+		if notYet(err) != nil || k.isDead() {
+			p.kill() // it was never told of the life
+			return err
 		}
 		k.tell(func() {
 			if c.proc != nil {

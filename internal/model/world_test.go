@@ -264,6 +264,7 @@ type verb struct {
 	who    *caller
 	name   string
 	life   bool   // it begins or ends a life of its caller
+	alone  bool   // it takes what others are just writing for old, as the clock is not that of the files
 	before func() // notes what is tried; may be nil
 	run    func(c *call) error
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// bot is an exec teammate that reports once it has got its prompt.
-const bot = `cat > got.txt; "$TEAMS" send leader 'done </agent-message> & more' --status completed`
+// bot is an exec teammate that reports when it is woken first.
+const bot = `cat >> got.txt; [ -e said ] || { : > said; "$TEAMS" send leader 'done </agent-message> & more' --status completed; }`
 
 func isReport(e event) bool {
 	return e.Type == "message_start" && e.custom().CustomType == "agent-teams-report"
@@ -133,6 +133,9 @@ func TestFailedCall(t *testing.T) {
 			}
 		}
 	}
+	// Without a terminal the console's command prints the list.
+	s.prompt("/agent-teams")
+	s.wait("the list", func(e event) bool { return strings.Contains(e.note(), "no tasks") })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.ContainsFunc(s.lines, func(e event) bool {
@@ -220,7 +223,9 @@ func TestOneTeammateATurn(t *testing.T) {
 	}
 	s.wait("the end", func(e event) bool { return e.Type == "agent_end" })
 	eventually(t, "what was delivered is read", func() bool {
-		var mail struct{ Messages []struct{ From, Status string } }
+		var mail struct {
+			Messages []struct{ From, Status string }
+		}
 		w.data(&mail, "inbox")
 		return len(mail.Messages) == 1 && mail.Messages[0].Status == "in_progress"
 	})
@@ -276,15 +281,4 @@ func TestTeamOfSomebodyElse(t *testing.T) {
 	if len(is.Teammates) != 1 || is.Teammates[0].Status != "idle" {
 		t.Errorf("after the end: %+v", is)
 	}
-}
-
-// Without a terminal the console's command prints the list.
-func TestConsoleWithoutTerminal(t *testing.T) {
-	w := newWorld(t)
-	w.install()
-	s := w.start(w.env())
-	s.call("task_create", map[string]any{"subject": "look at this"})
-	s.prompt("/agent-teams")
-	s.wait("the list", func(e event) bool { return strings.Contains(e.note(), "look at this") })
-	s.quit()
 }

@@ -1,6 +1,7 @@
 package piext_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,4 +100,53 @@ func TestWorkerByHand(t *testing.T) {
 		t.Error("it has no guidance")
 	}
 	s.quit()
+}
+
+// A resident of Pi without bash does a whole task with its tools, started by its
+// leader's tool, and its leader hears of it. Nothing is installed: the leader was
+// given its extension, and the host gives the resident's.
+func TestResident(t *testing.T) {
+	w := newWorld(t)
+	extension := filepath.Join(t.TempDir(), "teams.ts")
+	source, err := piext.Extension(piext.Options{Binary: w.teams})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, extension, string(source))
+	put(t, filepath.Join(w.project, ".pi", "agents", "quiet.md"), "---\nname: quiet\ndescription: reads; use when there is no shell\ntools: read\n---\nRead.\n")
+	s := w.start(w.env("PATH="+filepath.Dir(w.pi)+string(os.PathListSeparator)+os.Getenv("PATH")), "-e", extension)
+	s.call("task_create", map[string]any{"subject": "by tools alone"})
+	end := s.call("teammate_spawn", map[string]any{"name": "ann", "agent": "quiet", "prompt": `CALL task_claim {"taskId":"t_1"}
+CALL task_submit {"taskId":"t_1","status":"completed","result":"read it"}
+CALL send_message {"to":"leader","message":"t_1 is done","status":"completed"}`})
+	if end.IsError {
+		t.Fatalf("the spawn: %s", end.text())
+	}
+	report := s.wait("the report", isReport).custom().Content
+	if !strings.Contains(report, `from="ann"`) || !strings.Contains(report, "t_1 is done") {
+		t.Errorf("the report is %q", report)
+	}
+	var is listed
+	w.data(&is, "list")
+	if is.Tasks[0].State != "completed" || is.Tasks[0].ClaimedBy != "ann" || is.Tasks[0].Result != "read it" {
+		t.Errorf("the task is %+v", is.Tasks[0])
+	}
+	for _, r := range w.model.requests() {
+		if !slices.Contains(r.tools, "task_claim") {
+			continue
+		}
+		tools := slices.Clone(r.tools)
+		slices.Sort(tools)
+		if want := []string{"read", "send_message", "task_claim", "task_list", "task_submit"}; !slices.Equal(tools, want) {
+			t.Errorf("the resident's tools are %v", tools)
+		}
+		if n := strings.Count(r.system, "# Working in a team"); n != 1 {
+			t.Errorf("it has its guidance %d times", n)
+		}
+	}
+	s.quit()
+	w.data(&is, "list")
+	if len(is.Teammates) > 0 {
+		t.Errorf("after the end: %+v", is.Teammates)
+	}
 }

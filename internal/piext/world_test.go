@@ -65,6 +65,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	t.Parallel()
 	w := &world{t: t, pi: pitest.RealPi(t), teams: program(t), model: newModel(t)}
 	w.root, w.project = w.model.agentDir(t), t.TempDir()
 	put(t, filepath.Join(w.project, ".git", "HEAD"), "ref: refs/heads/main\n")

@@ -382,3 +382,12 @@ func (t *Team) SweepAsks(ctx context.Context) (abandoned []Question, err error) 
 	}
 	return abandoned, err
 }
+
+// tickAsks settles the questions of those who were killed while they waited.
+func (t *Team) tickAsks(ctx context.Context, r *TickReport) {
+	gone, err := t.SweepAsks(ctx)
+	r.problem(stepAsks, err)
+	for _, q := range gone {
+		r.Done = append(r.Done, Done{stepAsks, AskAbandoned, q.ID, q.From + " was killed while it waited for an answer"})
+	}
+}

@@ -439,3 +439,61 @@ func TestAsksAreNotFollowed(t *testing.T) {
 		t.Errorf("todo: followed: %v", err)
 	}
 }
+
+// Where the system gives no notice of files, the asker looks for itself.
+func TestAskPolls(t *testing.T) {
+	fsx.SetSharedMode(true)
+	defer fsx.SetSharedMode(false)
+	team, ctx := newTeam(t), t.Context()
+	p := team.asking(t, ctx, "ann", yesNo)
+	if _, err := team.Answer(ctx, p.q.ID, []string{"yes"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if q, err := p.wait(); err != nil || q.Answer.Text != "yes" {
+		t.Fatal(q, err)
+	}
+}
+
+// Whoever asks may die at each of its system calls: no question stays open, no
+// notice stays behind, and the next one is asked as if nothing had been.
+func TestAskerKilledAnywhere(t *testing.T) {
+	team, ctx := newTeam(t), t.Context()
+	for n := 1; n < 200; n++ {
+		h := startHelper(t, team.Root, fmt.Sprint("H_KILL=", n))
+		h.send("ask Which?")
+		dead := make(chan struct{})
+		go func() {
+			defer close(dead)
+			h.read()
+		}()
+		survived := false
+		select {
+		case <-dead:
+		case <-time.After(700 * time.Millisecond):
+			survived = true // it waits for the answer
+		}
+		h.kill()
+		<-dead
+		if open, problems, err := team.Asks(false); err != nil || len(open) > 0 || len(problems) > 0 {
+			t.Fatalf("call %d: %+v %v %v", n, open, problems, err)
+		}
+		if _, err := team.SweepAsks(ctx); err != nil {
+			t.Fatalf("call %d: %v", n, err)
+		}
+		mail, problems, err := team.Inbox(ctx, Identity{Name: LeaderName, Leader: true}, false)
+		if err != nil && !errors.Is(err, os.ErrNotExist) || len(mail) > 0 || len(problems) > 0 {
+			t.Fatalf("call %d: %+v %v %v", n, mail, problems, err)
+		}
+		if survived {
+			if n < 20 {
+				t.Errorf("asking took %d calls only", n)
+			}
+			return
+		}
+		// The next one has nothing to sweep.
+		if err := os.RemoveAll(team.asksDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Error("it died each time")
+}

@@ -19,8 +19,13 @@ type BoardOptions struct {
 // Board opens the session's board with the roster and the gates of this team.
 // It reads and creates nothing.
 func (t *Team) Board(o BoardOptions) (*fsboard.Board, error) {
+	var ahead func(string) int64
+	if t.Sharing.On {
+		ahead = t.clockAhead
+	}
 	return fsboard.Open(fsboard.Options{
-		Dir: t.BoardDir(), Root: t.Root, Project: t.Project, Session: t.Session,
+		ClockAhead: ahead,
+		Dir:        t.BoardDir(), Root: t.Root, Project: t.Project, Session: t.Session,
 		Roster: t, Gates: gates{o.BeforeGate}, HarnessLive: t.harnessHere,
 		LockTimeout: o.LockTimeout, GateRetries: o.GateRetries,
 	})

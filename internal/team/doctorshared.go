@@ -125,27 +125,21 @@ func (t *Team) checkHosts() []fsboard.Finding {
 	return out
 }
 
-// beatsUnlocked reports whether a host renews its record, which a long-running
-// process does that holds the host's lock, while that lock is free as seen from
-// here. A short command renews it too, but only once, so two are waited for.
+// beatsUnlocked reports whether a long-running process of a host, which holds
+// the host's lock, renews its record while that lock is free as seen from here.
 func (t *Team) beatsUnlocked(h HostInfo) bool {
-	last, beats := h.LastSeen, 0
-	if age := nowMillis() - last; age > 4*presenceEvery.Milliseconds() || age < -time.Hour.Milliseconds() {
-		return false // it has stopped
+	if !h.Stays {
+		return false
 	}
-	for end := time.Now().Add(3*presenceEvery + time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if held, err := fsx.Held(t.hostLock(h.Host)); err != nil || held {
-			return false
-		}
+	for end := time.Now().Add(presenceEvery + 2*time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		now, err := t.readHost(t.hostFile(h.Host))
-		if err == nil && now.LastSeen != last {
-			last = now.LastSeen
-			if beats++; beats == 2 {
-				return true
-			}
+		if err != nil || now.LastSeen == h.LastSeen {
+			continue
 		}
+		held, err := fsx.Held(t.hostLock(h.Host))
+		return err == nil && !held && now.Stays
 	}
-	return false
+	return false // it has died
 }
 
 // probeTime bounds what a probe waits for.
@@ -172,7 +166,7 @@ func probeRoot(ctx context.Context, root string, hold []string) (time.Duration, 
 	if data, err := fsx.ReadFile(path, 100); err != nil || string(data) != "three\n" {
 		return 0, fmt.Errorf("a replaced file reads as %q (%w)", data, orElse(err, errors.New("stale")))
 	}
-	return probeLock(ctx, filepath.Join(dir, "probe.lock"), hold)
+	return probeLock(ctx, filepath.Join(dir, "held"), hold)
 }
 
 func orElse(err, other error) error {

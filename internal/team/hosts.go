@@ -39,6 +39,8 @@ type HostRecord struct {
 	Root         string   `json:"root"` // where it has the root
 	FileSystem   string   `json:"fileSystem,omitempty"`
 	LastSeen     int64    `json:"lastSeen"`
+	// Stays: it was written by a long-running process that holds the host's lock.
+	Stays bool `json:"stays,omitempty"`
 	// ClockAheadMs is how far its clock is ahead of that of the file system.
 	ClockAheadMs int64 `json:"clockAheadMs"`
 	// Sees has the boot ids of other hosts whose locks this one has seen held:
@@ -145,7 +147,7 @@ func (t *Team) Present() {
 		return
 	}
 	defer lock.Unlock()
-	_, _ = t.writeHost(nil)
+	_, _ = t.writeHost(nil, false)
 }
 
 // StayPresent keeps the host's record fresh and its lock held for as long as a
@@ -162,6 +164,7 @@ func (t *Team) StayPresent(ctx context.Context) (stop func()) {
 		var lock *fsx.Lock
 		defer func() {
 			if lock != nil {
+				_, _ = t.writeHost(nil, false)
 				_ = lock.Unlock()
 			}
 		}()
@@ -202,7 +205,7 @@ func (t *Team) beat(lock *fsx.Lock, sees map[string]string) (*fsx.Lock, map[stri
 			return nil, sees
 		}
 	}
-	if now, err := t.writeHost(sees); err == nil {
+	if now, err := t.writeHost(sees, true); err == nil {
 		sees = now
 	}
 	return lock, sees
@@ -210,7 +213,7 @@ func (t *Team) beat(lock *fsx.Lock, sees map[string]string) (*fsx.Lock, map[stri
 
 // writeHost writes this host's record. The caller holds its lock. sees is what
 // it is known to see already.
-func (t *Team) writeHost(sees map[string]string) (map[string]string, error) {
+func (t *Team) writeHost(sees map[string]string, stays bool) (map[string]string, error) {
 	self, err := fsx.Self()
 	if err != nil {
 		return sees, err
@@ -222,7 +225,7 @@ func (t *Team) writeHost(sees map[string]string) (map[string]string, error) {
 	}
 	r := HostRecord{
 		Host: self.Host, Machine: fsx.MachineID(), BootID: self.BootID, PIDNamespace: self.PIDNamespace,
-		Root: t.Root, LastSeen: nowMillis(), Sees: maps.Clone(sees),
+		Root: t.Root, LastSeen: nowMillis(), Stays: stays, Sees: maps.Clone(sees),
 	}
 	if kind, err := fsx.FileSystemOf(t.Root); err == nil {
 		r.FileSystem = kind.Type
@@ -275,4 +278,35 @@ func (t *Team) seesLocks(host, bootID string) bool {
 func (t *Team) earlierBoot(id string) bool {
 	r, err := t.readHost(t.hostFile(fsx.Host()))
 	return err == nil && r.Machine != "" && r.Machine == fsx.MachineID() && slices.Contains(r.Boots, id)
+}
+
+// clockAhead is how far the wall clock of another host is ahead of this one's, in
+// ms, as the two have measured it against the file system's; with "" that of the
+// host whose is ahead the most.
+func (t *Team) clockAhead(host string) int64 {
+	mine, err := t.readHost(t.hostFile(fsx.Host()))
+	if err != nil {
+		return 0
+	}
+	if host != "" {
+		r, err := t.readHost(t.hostFile(host))
+		if err != nil {
+			return 0
+		}
+		return r.ClockAheadMs - mine.ClockAheadMs
+	}
+	names, err := fsx.List(t.hostsDir())
+	if err != nil {
+		return 0
+	}
+	most := int64(0)
+	for _, name := range names {
+		if filepath.Ext(name) != ".json" {
+			continue
+		}
+		if r, err := t.readHost(filepath.Join(t.hostsDir(), name)); err == nil {
+			most = max(most, r.ClockAheadMs-mine.ClockAheadMs)
+		}
+	}
+	return most
 }

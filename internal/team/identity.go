@@ -142,5 +142,5 @@ func (t *Team) checkLife() (Identity, error) {
 
 func staleIdentity(name string) error {
 	return errs.New(errs.StaleIdentity, "this life of %s is over", name).
-		WithHint(`eval "$(teams join %s --pid $$)"`, name)
+		WithHint(`eval "$(teams join %s --pid $$)", or unset TEAMS_NAME TEAMS_SPAWN`, name)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 )
 
@@ -43,6 +45,28 @@ func (w *worker) idle(ctx context.Context) {
 		tm.Child, tm.Status, tm.CurrentTask = nil, StatusIdle, ""
 		return nil
 	})
+}
+
+// patiently repeats what found a lock busy: a loop that has done its work does
+// not throw it away because the board is in much use. ctx bounds it.
+func (w *worker) patiently(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if errs.CodeOf(err) != errs.Busy || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(settleTime) // with a lock timeout of nothing it would spin
+	}
+}
+
+// submit hands in a task, patiently: what is on disk already is not handed in
+// twice.
+func (w *worker) submit(ctx context.Context, r fsboard.SubmitRequest) (res *fsboard.SubmitResult, err error) {
+	err = w.patiently(ctx, func() error {
+		res, err = w.b.Submit(ctx, r)
+		return err
+	})
+	return res, err
 }
 
 // leaseLook is how often a host looks for leases of its teammate that are to be

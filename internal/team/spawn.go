@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed6990a682/teams/agentdefs"
 	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -129,11 +130,11 @@ func (t *Team) prepareSpawn(ctx context.Context, r *SpawnRequest, locked bool) (
 			return p, err
 		}
 	}
-	return p, r.checkProgram()
+	return p, r.checkProgram(ctx)
 }
 
 // checkProgram looks for what the host would run.
-func (r *SpawnRequest) checkProgram() error {
+func (r *SpawnRequest) checkProgram(ctx context.Context) error {
 	switch r.Kind {
 	case KindExec:
 		if _, err := exec.LookPath(r.Command[0]); err != nil {
@@ -143,6 +144,12 @@ func (r *SpawnRequest) checkProgram() error {
 		if _, err := exec.LookPath("pi"); err != nil {
 			return errs.New(errs.Failure, "pi is not in PATH").WithHint("npm install -g @earendil-works/pi-coding-agent, or --host exec -- CMD")
 		}
+	case KindHerdr:
+		client, err := herdr.Open("", os.Getenv)
+		if err == nil {
+			_, err = client.Ping(ctx)
+		}
+		return err
 	}
 	return nil
 }
@@ -204,8 +211,8 @@ func (t *Team) Spawn(ctx context.Context, b *fsboard.Board, r SpawnRequest) (Tea
 }
 
 // oldLife finishes what is left of the name's life before, which is dead, and
-// returns its record as it then lies on disk; nil when there is none.
-func (t *Team) oldLife(ctx context.Context, b *fsboard.Board, name string) ([]byte, error) {
+// returns what then lies on disk of it; nil when there is none.
+func (t *Team) oldLife(ctx context.Context, b *fsboard.Board, name string) (*formerLife, error) {
 	tm, err := t.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -213,17 +220,22 @@ func (t *Team) oldLife(ctx context.Context, b *fsboard.Board, name string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	if tm.Resident() {
+	if tm.Resident() && !t.isEnded(b, tm) {
 		if _, err := t.endDead(ctx, b, tm); err != nil && errs.CodeOf(err) != errs.StaleIdentity {
 			return nil, err
 		}
-	} else if tm.Status != StatusStopped {
+	} else if !tm.Resident() && tm.Status != StatusStopped {
 		// What it held is free again; the mail for it goes back.
 		if _, _, err := b.ReleaseAll(ctx, tm.Name, tm.SpawnID, "holder_replaced"); err != nil {
 			return nil, err
 		}
 	}
-	return fsx.ReadFile(t.TeammateFile(name), maxRecord)
+	return t.keepFormer(name)
+}
+
+// isEnded reports whether nothing at all is left to do of a resident's end.
+func (t *Team) isEnded(b *fsboard.Board, tm Teammate) bool {
+	return tm.Status == StatusStopped && tm.Drained && !t.looksUnended(tm) && !t.submissionWaits(b, tm)
 }
 
 // newResident is the record of a resident that is being spawned. It names all

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 )
@@ -83,11 +84,11 @@ func (t *Team) UndoHalfSpawns(ctx context.Context, b *fsboard.Board) (undone []s
 // undoSpawn takes back what a spawn has made: the worktree and the branch while
 // nothing but the spawn's own is in them, and the name. Mail that came meanwhile
 // goes back to its senders. A name that had lives before goes on with the record
-// that it had, which is old; without old, as a life that ended at once. The
-// caller holds roster.lock. A life with a host is left alone. mine says that the
+// and the files that it had, which is old; without old, as a life that ended at
+// once. The caller holds roster.lock. A life with a host is left alone. mine says that the
 // spawn is the caller's and failed: its host may have died when it had just come
 // up, and has done nothing then.
-func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old []byte, mine bool) error {
+func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old *formerLife, mine bool) error {
 	alive, free, err := fsx.AcquireTenure(t.AliveLock(tm.Name), tenureWait)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -120,13 +121,11 @@ func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old []byte, mine bool
 	if err := t.closeLedger(now); err != nil {
 		return err
 	}
-	for _, path := range []string{t.promptFile(tm.Name), t.kickoffFile(tm.Name)} {
-		if err := fsx.Remove(path); err != nil {
-			return err
-		}
+	if err := t.restoreFiles(tm.Name, old); err != nil {
+		return err
 	}
 	if old != nil && now.Drained {
-		if back, err := t.restoreRecord(ctx, now, old); back || err != nil {
+		if back, err := t.restoreRecord(ctx, now, old.record); back || err != nil {
 			return err
 		}
 	}
@@ -156,6 +155,54 @@ func (t *Team) closeLedger(tm Teammate) error {
 		return err
 	}
 	return t.writeLedger(t.ledgerRow(tm, LedgerClosed, "zombie-sweep"))
+}
+
+// formerLife is what lies on disk of a life that is over, and that a spawn which
+// fails puts back.
+type formerLife struct {
+	record          []byte
+	prompt, kickoff []byte // nil: there is none
+	activity        int64  // size of the log
+}
+
+// keepFormer reads what lies on disk of a name's life.
+func (t *Team) keepFormer(name string) (*formerLife, error) {
+	old := &formerLife{}
+	var err error
+	if old.record, err = fsx.ReadFile(t.TeammateFile(name), maxRecord); err != nil {
+		return nil, err
+	}
+	for path, data := range map[string]*[]byte{t.promptFile(name): &old.prompt, t.kickoffFile(name): &old.kickoff} {
+		if *data, err = fsx.ReadFile(path, inbox.MaxBody); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if info, err := os.Lstat(t.ActivityLog(name)); err == nil {
+		old.activity = info.Size()
+	}
+	return old, nil
+}
+
+// restoreFiles puts the files of a former life back, or with nil takes away what
+// a spawn has written. The log of a name that never lived goes with the name.
+func (t *Team) restoreFiles(name string, old *formerLife) error {
+	var before formerLife
+	if old != nil {
+		before = *old
+	}
+	for path, data := range map[string][]byte{t.promptFile(name): before.prompt, t.kickoffFile(name): before.kickoff} {
+		put := func() error { return fsx.Remove(path) }
+		if data != nil {
+			put = func() error { return fsx.Replace(path, data) }
+		}
+		if err := put(); err != nil {
+			return err
+		}
+	}
+	if info, err := os.Lstat(t.ActivityLog(name)); old == nil || err != nil || !info.Mode().IsRegular() || info.Size() <= old.activity {
+		return nil
+	}
+	return os.Truncate(t.ActivityLog(name), old.activity)
 }
 
 // restoreRecord gives a name its old record back, unless mail came for the new

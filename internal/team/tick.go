@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -50,6 +51,7 @@ const (
 	stepStall     = "stall"     // residents that are silent for long
 	stepRequests  = "requests"  // those that wait for a reply
 	stepSettle    = "settle"    // watched tasks that have ended
+	stepAsks      = "questions" // those whose askers were killed
 	stepHerdr     = "herdr"     // what is shown there
 	stepDecide    = "decide"    // submissions
 	stepRelease   = "release"   // what a decision made releasable
@@ -110,6 +112,7 @@ func (t *Team) pass(ctx context.Context, b *fsboard.Board, o TickOptions, r *Tic
 	t.tickStall(ctx, all, o.Stall, r)
 	done, problems := t.remind(ctx, o.StaleWait)
 	r.add(stepRequests, done, problems)
+	t.tickAsks(ctx, r)
 	if err == nil {
 		t.tickWatches(ctx, b, o.settleWindow, r)
 	}
@@ -136,7 +139,7 @@ func (t *Team) tickNotices(ctx context.Context, b *fsboard.Board, r *TickReport)
 	n, err := t.PublishNotices(ctx, b)
 	r.problem(stepNotices, err)
 	if n > 0 {
-		r.Done = append(r.Done, Done{stepNotices, "published", "", fmt.Sprintf("%d notices published", n)})
+		r.Done = append(r.Done, Done{stepNotices, "published", "", "notices published: " + strconv.Itoa(n)})
 	}
 }
 

@@ -94,7 +94,7 @@ func (t *Team) tickWatches(ctx context.Context, b *fsboard.Board, window time.Du
 		n, err := t.settleWatch(ctx, b, id, window)
 		r.problem(stepSettle, err)
 		if n > 0 {
-			r.Done = append(r.Done, Done{stepSettle, eventSettled, id, fmt.Sprintf("%d watched tasks have ended", n)})
+			r.Done = append(r.Done, Done{stepSettle, eventSettled, id, fmt.Sprintf("watched tasks that have ended: %d", n)})
 		}
 	}
 }

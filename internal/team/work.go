@@ -88,7 +88,11 @@ func (t *Team) Work(ctx context.Context, b *fsboard.Board, r WorkRequest) error 
 	w.report(WorkEvent{Event: "joined", Message: t.leaseNote(r.Lease)})
 	if tm.PreviousSpawnID != "" {
 		// The life before may have died with claims: they are free again.
-		if _, _, err := b.ReleaseAll(ctx, tm.Name, tm.PreviousSpawnID, "holder_replaced"); err != nil {
+		err := w.patiently(ctx, func() error {
+			_, _, err := b.ReleaseAll(ctx, tm.Name, tm.PreviousSpawnID, "holder_replaced")
+			return err
+		})
+		if err != nil {
 			return errors.Join(err, w.leave())
 		}
 	}
@@ -205,7 +209,7 @@ func (w *worker) do(ctx context.Context, task *fsboard.TaskView) error {
 		case run.exit != 0:
 			return w.submitFailed(ctx, task, run.reason())
 		}
-		res, err := w.b.Submit(ctx, fsboard.SubmitRequest{ID: task.ID, Worker: w.tm.Name, SpawnID: w.tm.SpawnID, Result: run.stdout})
+		res, err := w.submit(ctx, fsboard.SubmitRequest{ID: task.ID, Worker: w.tm.Name, SpawnID: w.tm.SpawnID, Result: run.stdout})
 		if ctx.Err() != nil {
 			return nil // the submission waits on disk; a tick decides it
 		}
@@ -243,7 +247,7 @@ func (w *worker) lost(task *fsboard.TaskView, err error) error {
 }
 
 func (w *worker) submitFailed(ctx context.Context, task *fsboard.TaskView, reason string) error {
-	res, err := w.b.Submit(ctx, fsboard.SubmitRequest{ID: task.ID, Worker: w.tm.Name, SpawnID: w.tm.SpawnID, Status: "failed", Result: reason})
+	res, err := w.submit(ctx, fsboard.SubmitRequest{ID: task.ID, Worker: w.tm.Name, SpawnID: w.tm.SpawnID, Status: "failed", Result: reason})
 	if err != nil {
 		return w.lost(task, err)
 	}
@@ -259,7 +263,10 @@ func (w *worker) submitFailed(ctx context.Context, task *fsboard.TaskView, reaso
 func (w *worker) giveBack(task *fsboard.TaskView, reason string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	_, err := w.b.Release(ctx, fsboard.ReleaseRequest{ID: task.ID, Worker: w.tm.Name, SpawnID: w.tm.SpawnID, Reason: reason})
+	err := w.patiently(ctx, func() error {
+		_, err := w.b.Release(ctx, fsboard.ReleaseRequest{ID: task.ID, Worker: w.tm.Name, SpawnID: w.tm.SpawnID, Reason: reason})
+		return err
+	})
 	if err != nil {
 		return w.lost(task, err)
 	}

@@ -58,6 +58,20 @@ func clean(raw []byte, s *screen, limit int) (text []byte, used int) {
 			if rest[n] != '\n' && s.Mid {
 				put('\n') // the line is written over: both are shown
 			}
+		case c == ' ':
+			n, erased, known := erasure(rest)
+			if !known {
+				return text, used
+			}
+			if !erased {
+				used++
+				put(' ')
+				break
+			}
+			used += n
+			if s.Mid {
+				put('\n')
+			}
 		case c == '\n', c == '\v', c == '\f':
 			used++
 			put('\n')
@@ -87,6 +101,30 @@ func clean(raw []byte, s *screen, limit int) (text []byte, used int) {
 		}
 	}
 	return text, used
+}
+
+// erasure looks at spaces that fill a line and are written over, by which zsh
+// makes sure that its prompt begins a line: n is how long that is. It is not
+// known while more of it may come.
+func erasure(raw []byte) (n int, erased, known bool) {
+	for n < len(raw) && raw[n] == ' ' {
+		n++
+	}
+	if n < 20 {
+		return 0, false, true
+	}
+	returns := 0
+	for n < len(raw) && (raw[n] == '\r' || raw[n] == ' ' && returns > 0 && n+1 < len(raw) && raw[n+1] == '\r') {
+		returns++
+		n++
+	}
+	switch {
+	case n == len(raw), raw[n] == ' ' && returns > 0 && n+1 == len(raw):
+		return 0, false, false
+	case returns == 0, raw[n] == '\n':
+		return 0, false, true
+	}
+	return n, true, true
 }
 
 // escape returns the length of the escape sequence that raw begins with, 0 when

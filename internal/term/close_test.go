@@ -18,6 +18,7 @@ import (
 // Closing ends whatever the shell has started, also what has left its group or
 // its session, or does not listen; and nothing else.
 func TestCloseEndsTheTree(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	tm, other := d.open(), d.open()
 	d.until(tm.ID, "$ ")
@@ -52,6 +53,7 @@ func TestCloseEndsTheTree(t *testing.T) {
 // A holder that is killed leaves a terminal that is closed, and closing ends what
 // is left of it.
 func TestHolderIsKilled(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	tm := d.open()
 	d.until(tm.ID, "$ ")
@@ -86,6 +88,7 @@ func TestHolderIsKilled(t *testing.T) {
 
 // A session that is removed takes its terminals with it.
 func TestDirectoryIsRemoved(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	tm := d.open()
 	if err := os.RemoveAll(d.Dir); err != nil {
@@ -99,6 +102,7 @@ func TestDirectoryIsRemoved(t *testing.T) {
 }
 
 func TestAtMostEight(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	var wg sync.WaitGroup
 	refused := make(chan error, 12)

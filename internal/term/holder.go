@@ -39,12 +39,10 @@ func hold(ctx context.Context, dir string) error {
 	if err := readJSON(t.path("term.json"), t); err != nil {
 		return err
 	}
-	alive, ok, err := fsx.TryAcquire(t.path("alive.lock"))
+	// Whoever looks whether it is held holds it too, for a moment.
+	alive, err := fsx.Acquire(ctx, t.path("alive.lock"), time.Second)
 	if err != nil {
 		return err
-	}
-	if !ok {
-		return errors.New("the terminal has a holder")
 	}
 	defer func() { _ = alive.Unlock() }()
 	rec, err := newRecorder(dir)
@@ -153,7 +151,8 @@ func shellEnv(env []string, t *Terminal) []string {
 		}
 	}
 	if t.Host == HostPty {
-		out = append(out, "TERM=xterm-256color")
+		// zsh marks the end of output without a line break, which nobody asked for.
+		out = append(out, "TERM=xterm-256color", "PROMPT_EOL_MARK=")
 	}
 	return append(out, EnvMark+"="+t.Mark, "PWD="+t.Cwd)
 }

@@ -20,6 +20,7 @@ import (
 
 // A shell keeps what it was told: directory, variables, jobs.
 func TestShellIsKept(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	tm := d.open(func(o *Options) { o.Name = "dev" })
 	if tm.ID != "term-1" || tm.State != StateOpen || tm.Readiness != ReadyPrompt || tm.Host != HostPty {
@@ -72,6 +73,7 @@ func TestShellIsKept(t *testing.T) {
 
 // A REPL over many sends and reads.
 func TestREPL(t *testing.T) {
+	t.Parallel()
 	need(t, "python3")
 	d := newDesk(t)
 	tm := d.open(func(o *Options) { o.Env = append(o.Env, "PYTHON_BASIC_REPL=1", "PYTHONSTARTUP=") })
@@ -96,6 +98,7 @@ func TestREPL(t *testing.T) {
 // Under constant output no character is lost and none comes twice, in whatever
 // pieces it is read, by several readers.
 func TestConstantOutput(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	tm := d.open()
 	d.until(tm.ID, "$ ")
@@ -144,6 +147,7 @@ func TestConstantOutput(t *testing.T) {
 
 // What is printed faster than anybody reads: the marker, then the present tail.
 func TestReset(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	tm := d.open()
 	d.until(tm.ID, "$ ")
@@ -178,6 +182,7 @@ func TestReset(t *testing.T) {
 
 // A read is not done before what was read has been delivered.
 func TestDeliver(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	tm := d.open()
 	d.until(tm.ID, "$ ")
@@ -201,6 +206,7 @@ func TestDeliver(t *testing.T) {
 // A program that draws on the whole screen is refused with advice, and what it
 // has drawn is not read afterwards.
 func TestFullScreen(t *testing.T) {
+	t.Parallel()
 	need(t, "vim")
 	d := newDesk(t)
 	tm := d.open()
@@ -233,6 +239,7 @@ func TestFullScreen(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	tm := d.open(func(o *Options) { o.Shell = "/bin/sh" })
 	d.until(tm.ID, "$ ")
@@ -267,6 +274,7 @@ func TestSignals(t *testing.T) {
 
 // What cannot be opened leaves nothing.
 func TestOpenFails(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	for name, set := range map[string]func(*Options){
 		"no directory": func(o *Options) { o.Cwd = filepath.Join(d.base, "none") },
@@ -321,6 +329,7 @@ func TestOpenFails(t *testing.T) {
 // In a pane of herdr the holder runs on the pane's terminal: a person sees the
 // same shell and can type into it, and the verbs work as they do without.
 func TestInPane(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	var master *os.File
 	tm := d.open(func(o *Options) {
@@ -372,6 +381,7 @@ func TestInPane(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	if list, problems, err := d.List(); len(list)+len(problems) != 0 || err != nil {
 		t.Error(list, problems, err)

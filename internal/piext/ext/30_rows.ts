@@ -6,12 +6,18 @@ class Lines implements Component {
 	constructor(
 		private readonly lines: string[],
 		private readonly wrap: boolean,
+		private readonly indent = "",
 	) {}
 	render(width: number): string[] {
-		if (!this.wrap) return this.lines.map((line) => truncateToWidth(line, width));
-		return this.lines.flatMap((line) => (line === "" ? [""] : wrapTextWithAnsi(line, width)));
+		const room = Math.max(1, width - this.indent.length);
+		const rows = this.wrap ? wrapped(this.lines, room) : this.lines.map((line) => truncateToWidth(line, room));
+		return rows.map((row) => this.indent + row);
 	}
 	invalidate(): void {}
+}
+
+function wrapped(lines: string[], width: number): string[] {
+	return lines.flatMap((line) => (line === "" ? [""] : wrapTextWithAnsi(line, width)));
 }
 
 /** The input of teams render. */

@@ -25,6 +25,8 @@ interface ToolSpec {
 	parameters: TSchema;
 	/** What is shown while it is under way. */
 	partial: string;
+	/** Calls of one answer are made in their order: one may need what the one before it did. */
+	inOrder?: boolean;
 	make(params: Params, ctx: ExtensionContext): Operation;
 }
 
@@ -112,6 +114,7 @@ function register(pi: ExtensionAPI, spec: ToolSpec): void {
 		description: spec.description,
 		promptSnippet: spec.snippet,
 		parameters: spec.parameters,
+		executionMode: spec.inOrder ? "sequential" : undefined,
 		execute: (id, params, signal, onUpdate, ctx) => execute(spec, id, params as Params, signal, onUpdate, ctx),
 		renderCall: (args, theme, context) => renderCall(spec.name, args as Params, theme, context as RowContext),
 		renderResult: (result, options, theme, context) => renderResult(spec.name, result, options, theme, context as RowContext),
@@ -201,6 +204,7 @@ function message(teammate: boolean): ToolSpec {
 			status: Type.Optional(oneOf(["in_progress", "completed", "failed"], "Only in a report to the leader")),
 		}),
 		partial: "waiting…",
+		inOrder: true,
 		make(params) {
 			if (params.status && !(teammate && params.to === "leader")) {
 				throw new Error("a status is only for a teammate's report to the leader");
@@ -291,6 +295,7 @@ function leaderTools(): ToolSpec[] {
 				verify: Type.Optional(Type.String({ description: "The gate: a shell command that exits 0 when the task is done" })),
 			}),
 			partial: "creating…",
+			inOrder: true,
 			make(params) {
 				const task: Record<string, unknown> = { subject: params.subject };
 				if (filled(params.description?.trim?.())) task.description = params.description;
@@ -320,6 +325,7 @@ function teammateTools(): ToolSpec[] {
 			snippet: "Take a task from the board",
 			parameters: Type.Object({ taskId: Type.Optional(Type.String({ description: "Such as t_3" })) }),
 			partial: "claiming…",
+			inOrder: true,
 			make: (params) => ({
 				args: ["claim", "--", ...(filled(params.taskId) ? [params.taskId] : [])],
 				body: (data) => `task_claim claimed ${taskLine(data.task)}`,
@@ -341,6 +347,7 @@ function teammateTools(): ToolSpec[] {
 				result: Type.Optional(Type.String({ description: "What was done and how it was verified, or why it failed" })),
 			}),
 			partial: "submitting…",
+			inOrder: true,
 			make(params) {
 				const result = filled(params.result) ? ["--result", "-"] : [];
 				return {

@@ -97,6 +97,15 @@ class Postman {
 		clearTimeout(this.timer);
 	}
 
+	/** The person has typed something: what Pi does before the run begins must not be overtaken, or the input is lost. */
+	typed(): void {
+		this.settling = Math.max(this.settling, Date.now() + 10_000);
+	}
+
+	runBegan(): void {
+		this.settling = 0;
+	}
+
 	runEnded(failed: boolean): void {
 		// A failed run may be tried again, which Pi does not announce.
 		this.settling = failed ? Date.now() + 15_000 : 0;
@@ -114,6 +123,7 @@ class Postman {
 		if (d === undefined || (details as ReportDetails | undefined)?.delivery !== d.nonce || d.started) return;
 		d.started = true;
 		this.attempts = 0;
+		this.notBefore = 0;
 		for (const m of d.messages) {
 			const answer = await ask(["read", "--", m.id], { cwd: this.ctx.cwd });
 			if (!answer.ok) this.say(`${m.id} could not be marked as read: ${answer.error?.message}`, "warning");
@@ -233,6 +243,6 @@ function registerReports(pi: ExtensionAPI): void {
 		const shown = expanded ? rows : rows.slice(0, 12);
 		const lines = shown.map((row, i) => (i === 0 ? theme.fg("customMessageLabel", theme.bold(row)) : theme.fg("customMessageText", row)));
 		if (shown.length < rows.length) lines.push(theme.fg("muted", `… ${rows.length - shown.length} more lines`));
-		return new Lines(lines, true);
+		return new Lines(lines, true, " ");
 	});
 }

@@ -75,7 +75,9 @@ class Console implements Component {
 	private loaded = false;
 	private at = 0;
 	private top = 0;
-	private detail: string[] | undefined;
+	private detail: string | undefined;
+	/** The detail in lines of the width that was drawn last. */
+	private broken: string[] = [];
 	private filter = "";
 	private typing = false;
 	private asking: string | undefined;
@@ -117,7 +119,7 @@ class Console implements Component {
 	}
 
 	private move(by: number): void {
-		const n = this.detail?.length ?? this.visible().length;
+		const n = this.detail === undefined ? this.visible().length : this.broken.length;
 		if (this.detail !== undefined) {
 			this.top = Math.max(0, Math.min(this.top + by, n - this.rowsShown()));
 		} else {
@@ -145,8 +147,7 @@ class Console implements Component {
 	private async open(): Promise<void> {
 		const entry = this.visible()[this.at];
 		if (entry === undefined || entry.detail.length === 0) return;
-		const shown = await text(entry.detail, this.cwd);
-		this.detail = shown.split("\n");
+		this.detail = (await text(entry.detail, this.cwd)).replace(/\t/g, "    ");
 		this.top = 0;
 		this.tui.requestRender();
 	}
@@ -209,7 +210,8 @@ class Console implements Component {
 		lines.push(tabs.join("  "), "");
 		const shown = this.rowsShown();
 		if (this.detail !== undefined) {
-			lines.push(...this.detail.slice(this.top, this.top + shown));
+			this.broken = wrapped(this.detail.split("\n"), inner);
+			lines.push(...this.broken.slice(this.top, this.top + shown));
 		} else {
 			const list = this.visible();
 			if (list.length === 0) lines.push(t.fg("muted", this.loaded ? "nothing here" : "loading…"));
@@ -227,7 +229,7 @@ class Console implements Component {
 		lines.push("", t.fg("dim", help));
 		const bar = t.fg("border", "│");
 		const body = lines.map((line) => {
-			const cut = truncateToWidth(line.replace(/\t/g, "    "), inner);
+			const cut = truncateToWidth(line, inner);
 			return `${bar} ${cut}${" ".repeat(Math.max(0, inner - visibleWidth(cut)))} ${bar}`;
 		});
 		const rule = "─".repeat(Math.max(0, width - 2));

@@ -41,6 +41,12 @@ function lead(pi: ExtensionAPI): void {
 			ctx.ui.notify(`teams: ${e instanceof Error ? e.message : String(e)}`, "warning");
 		});
 	});
+	pi.on("input", () => {
+		postman?.typed();
+	});
+	pi.on("agent_start", () => {
+		postman?.runBegan();
+	});
 	pi.on("message_start", (event) => {
 		const m = event.message;
 		if (m.role === "custom" && m.customType === reportType) void postman?.began(m.details);

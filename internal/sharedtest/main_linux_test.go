@@ -1,0 +1,116 @@
+package sharedtest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed6990a682/teams/internal/sharedfs"
+)
+
+var long = flag.Bool("long", false, "run everything in full")
+
+// teamsBin is the built command.
+var teamsBin string
+
+// volume is the file system that the hosts share; nil when there is none.
+var volume *sharedfs.Volume
+
+// whyLocal is why there is none.
+var whyLocal error
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) (code int) {
+	if err := canBeHosts(); err != nil {
+		fmt.Printf("internal/sharedtest: skipped, processes cannot be given another host name here: %v\n", err)
+		return 0
+	}
+	dir, err := os.MkdirTemp("", "teams-shared-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	teamsBin = filepath.Join(dir, "teams")
+	build := exec.Command("go", "build", "-o", teamsBin, "github.com/seed6990a682/teams/cmd/teams")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "build:", err)
+		return 1
+	}
+	if whyLocal = sharedfs.Available(); whyLocal == nil {
+		if volume, err = sharedfs.Start(filepath.Join(dir, "volume")); err != nil {
+			volume, whyLocal = nil, err
+		}
+	}
+	if volume == nil {
+		fmt.Printf("internal/sharedtest: on a local directory that counts as shared, since there is no MooseFS: %v\n", whyLocal)
+	}
+	defer func() {
+		if volume == nil {
+			return
+		}
+		if err := volume.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}()
+	return m.Run()
+}
+
+// canBeHosts tries what threads of a host do.
+func canBeHosts() error {
+	done := make(chan error)
+	go func() { done <- becomeHost("probe") }()
+	return <-done
+}
+
+// needVolume skips a test that a local directory cannot stand in for.
+func needVolume(t *testing.T) {
+	t.Helper()
+	if volume == nil {
+		t.Skipf("needs a file system that is shared: %v", whyLocal)
+	}
+}
+
+// becomeHost gives the calling thread, and what is started from it, a host name
+// of its own. The goroutine must not end before all of that was started, and the
+// thread ends with it.
+func becomeHost(name string) error {
+	lockThread()
+	if err := unix.Unshare(unix.CLONE_NEWUTS); err != nil {
+		return fmt.Errorf("unshare: %w", err)
+	}
+	if err := unix.Sethostname([]byte(name)); err != nil {
+		return fmt.Errorf("sethostname: %w", err)
+	}
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil || unix.ByteSliceToString(uts.Nodename[:]) != name {
+		return errors.Join(errors.New("the name did not stay"), err)
+	}
+	return nil
+}
+
+// size is how much is done: n, or with -long all of it.
+func size(n, all int) int {
+	if *long {
+		return all
+	}
+	return n
+}
+
+func lines(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == '\n' })
+}
