@@ -104,7 +104,7 @@ func (b *Board) readRun(id string) (*runFile, error) {
 // visible reports whether processes that r's decider started can be seen from
 // here. After a reboot of the same host there are none left to see.
 func (r *runFile) visible() bool {
-	return r.Host == fsx.Host() && (r.PIDNamespace == fsx.PIDNamespace() && r.BootID == fsx.BootID() || r.Rebooted())
+	return r.Host == fsx.Host() && (r.PIDNamespace == fsx.PIDNamespace() && (r.BootID == "" || r.BootID == fsx.BootID()) || r.Rebooted())
 }
 
 // endLeftRun ends what is left of an earlier run of the task's gate. The

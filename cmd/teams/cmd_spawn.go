@@ -155,11 +155,18 @@ func (c *spawnCmd) wait(ctx context.Context, e *Env, t *team.Team, tm team.Teamm
 	}
 	md := newMessageData(m, true)
 	data.Report = &md
-	ret := render.Pairs("status", m.Status, "report", string(m.Body))
-	if m.Status == inbox.StatusFailed {
-		return p.Fail(errs.New(errs.TaskFailed, "%s reported a failure: %s", tm.Name, m.Title), ret, data)
+	p.Close()
+	text := func(w *render.Writer) {
+		if e.Quiet {
+			w.Linef("%s", m.ID)
+			return
+		}
+		w.Block(string(m.Body))
 	}
-	p.Done(ret, data)
+	if m.Status == inbox.StatusFailed {
+		return e.Fail(errs.New(errs.TaskFailed, "%s reported a failure", tm.Name), data, text)
+	}
+	e.Result(data, text)
 	return nil
 }
 

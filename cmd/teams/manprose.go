@@ -54,6 +54,7 @@ func manSettings() [][2]string {
 		{"TEAMS_TAB_GRACE", "How long the tab of an ended teammate stays open (default 10m); as --grace."},
 		{"TEAMS_POLL", "How often to look where the system gives no notice of changed files (default 250ms)."},
 		{"TEAMS_SHARED", "1 when several hosts share the session: claims and work then get a lease of 10m unless --lease is given. Without it the type of the file system decides."},
+		{"TEAMS_BIN", "The teams program that the extension of Pi runs (default: the one that wrote it, else that in PATH)."},
 		{"TEAMS_DEBUG", "Set: an internal error prints where it happened."},
 		{"PI_CODING_AGENT", "Set by Pi in the shells of its model: teams answer refuses to work there, and teams ask does not prompt there."},
 		{"NO_COLOR", "Set: no colour, as with --no-color."},

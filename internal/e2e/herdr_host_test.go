@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -84,8 +85,8 @@ func TestHerdrHostAway(t *testing.T) {
 	if e.Error.Hint == "" {
 		t.Errorf("%+v", e)
 	}
-	if exists(s.team("ann")) {
-		t.Error("ann is left")
+	if exists(filepath.Join(s.root, "teammate")) {
+		t.Error("something is left")
 	}
 	s.noProcess()
 	s.add("a task")

@@ -45,7 +45,6 @@ type toldClaim struct {
 	task, token, worker, spawn string
 	epoch                      int64
 	lease                      time.Duration // its end on the boot clock of boot, 0: none
-	leased                     time.Duration // the shortest lease that it may have
 	boot                       int
 }
 
@@ -70,9 +69,8 @@ type toldMessage struct {
 
 // print is one showing of a message.
 type print struct {
-	by    string // the life that saw it
-	sure  bool   // it was marked, or should have been
-	loose bool
+	by   string // the life that saw it
+	sure bool   // it was marked, or should have been
 }
 
 func newFacts() facts {

@@ -116,11 +116,11 @@ func (m *machine) Overlap(t *rapid.T) {
 	first, second := m.slots[0], m.slots[1]
 	first.prepare(oa, tr)
 	m.begin(a)
-	var outA outcome
-	go func() { outA = m.exec(first, a, oa) }()
+	ended := make(chan outcome, 1)
+	go func() { ended <- m.exec(first, a, oa) }()
 	select {
-	case <-first.finished: // it has fewer calls
-		m.done(t, a, oa, outA)
+	case out := <-ended: // it has fewer calls
+		m.done(t, a, oa, out)
 		return
 	case <-first.paused:
 	}
@@ -141,8 +141,7 @@ func (m *machine) Overlap(t *rapid.T) {
 		m.done(t, b, ob, m.exec(second, b, ob))
 	}
 	first.release()
-	<-first.finished
-	m.done(t, a, oa, outA)
+	m.done(t, a, oa, <-ended)
 }
 
 // Meet is another one: most defects are between two.

@@ -23,6 +23,9 @@ func TestLeaderSession(t *testing.T) {
 	w := newWorld(t)
 	w.install()
 	s := w.start(w.env("TEAMS=" + w.teams))
+	s.prompt("CALL teammate_spawn " + `{"name":"bot"`) // broken arguments are a failed call
+	s.wait("the failure", func(e event) bool { return e.Type == "tool_execution_end" && e.IsError })
+	s.wait("the end of the run", func(e event) bool { return e.Type == "agent_end" })
 	end := s.call("teammate_spawn", map[string]any{"name": "bot", "agent": "worker", "prompt": "-look at @this\nplease", "command": []string{"sh", "-c", bot}})
 	text := end.text()
 	for _, want := range []string{"teammate_spawn spawned bot: worker\n\ncall:\n    teammate_spawn {", "\nreturn:\n    {\"name\":\"bot\"", "\ndetails:\n    teammate: bot\n    spawn id: ", "    return code: 0"} {

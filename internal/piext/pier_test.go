@@ -1,6 +1,8 @@
 package piext_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +12,7 @@ import (
 func TestPierTools(t *testing.T) {
 	w := newWorld(t)
 	w.install("--tools", "pier")
-	s := w.start(w.env())
+	s := w.start(w.env("PATH=" + filepath.Dir(w.pi) + string(os.PathListSeparator) + os.Getenv("PATH")))
 	for _, c := range []struct {
 		tool   string
 		args   map[string]any
@@ -38,6 +40,19 @@ func TestPierTools(t *testing.T) {
 			t.Errorf("%s %v (failed: %t) lacks %q:\n%s", c.tool, c.args, end.IsError, c.want, end.text())
 		}
 	}
+	// A terminal keeps what was set in it.
+	if end := s.call("terminal", map[string]any{"action": "open"}); end.IsError || !strings.Contains(end.text(), "terminal id: term-1\n") {
+		t.Errorf("terminal open: %s", end.text())
+	}
+	s.call("terminal", map[string]any{"action": "send", "terminal_id": "term-1", "text": "X=40"})
+	s.call("terminal", map[string]any{"action": "send", "terminal_id": "term-1", "text": "echo it-is-$((X + 2))"})
+	eventually(t, "the terminal says it", func() bool {
+		return strings.Contains(s.call("terminal", map[string]any{"action": "read", "terminal_id": "term-1"}).text(), "it-is-42")
+	})
+	if end := s.call("terminal", map[string]any{"action": "close", "terminal_id": "term-1"}); end.IsError {
+		t.Errorf("terminal close: %s", end.text())
+	}
+
 	// A person answers from anywhere.
 	s.prompt(`CALL ask_user_question {"questions":[{"question":"Which port?","options":[{"label":"80"},{"label":"443 (Recommended)"}]}]}`)
 	var asks struct {
@@ -57,5 +72,25 @@ func TestPierTools(t *testing.T) {
 	if want := `User has answered your questions: "Which port?"="443"`; end.text() != want {
 		t.Errorf("the answer is %q", end.text())
 	}
+	s.wait("the end of the run", func(e event) bool { return e.Type == "agent_end" })
+
+	// A subagent in the foreground answers with its report, which is then read.
+	end = s.call("subagent", map[string]any{"description": "Look at it!", "prompt": `CALL send_message {"to":"leader","message":"I have looked","status":"completed"}`})
+	if end.IsError || !strings.HasPrefix(end.text(), "I have looked\n\ncall:\n    subagent ") || !strings.Contains(end.text(), "agent id: look-at-it\n") {
+		t.Errorf("the subagent: %s", end.text())
+	}
+	eventually(t, "its report is read", func() bool {
+		var mail struct{ Total int }
+		w.data(&mail, "inbox")
+		return mail.Total == 0
+	})
+	if end = s.call("subagent", map[string]any{"action": "list"}); !strings.Contains(end.text(), "look-at-it [") {
+		t.Errorf("the list: %s", end.text())
+	}
 	s.quit()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.lines, isReport) {
+		t.Error("the report of a subagent in the foreground began a turn too")
+	}
 }

@@ -19,7 +19,7 @@ func TestTeammateWithoutBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"task", "add", "first", "--verify", "test -e made"},
+		{"task", "add", "first", "--verify", "ls made"},
 		{"task", "add", "second"},
 	} {
 		if out, err := w.run(args...); err != nil {
@@ -54,7 +54,7 @@ func TestTeammateWithoutBash(t *testing.T) {
 	if end := s.call("task_claim", map[string]any{"taskId": "t_9"}); !end.IsError {
 		t.Errorf("a second claim: %s", end.text())
 	}
-	if end := s.call("task_submit", map[string]any{"taskId": "t_1", "status": "completed", "result": "-made it"}); !end.IsError || !strings.Contains(end.text(), "gate_failed") {
+	if end := s.call("task_submit", map[string]any{"taskId": "t_1", "status": "completed", "result": "-made it"}); !end.IsError || !strings.Contains(end.text(), "error code: gate_failed") || !strings.Contains(end.text(), "No such file") {
 		t.Errorf("task_submit without what the gate wants: %s", end.text())
 	}
 	put(t, filepath.Join(w.project, "made"), "")

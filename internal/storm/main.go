@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	f.DurationVar(&s.length, "for", 30*time.Second, "how long things go wrong")
 	f.DurationVar(&s.limit, "finish", 2*time.Minute, "how long the team then has to finish")
 	f.IntVar(&s.tasks, "tasks", 5000, "how many tasks at most")
-	f.DurationVar(&s.pace, "pace", 120*time.Millisecond, "between two tasks")
+	f.DurationVar(&s.pace, "pace", 0, "between two tasks, 0 for 120ms, or more when the storm is long")
 	f.Uint64Var(&s.seed, "seed", 0, "of what is random, 0 for any; the order in which processes run stays as it comes")
 	f.StringVar(&s.teams, "teams", "", "the program to use, instead of building it")
 	f.BoolVar(&s.keep, "keep", false, "keep the root in any case")
@@ -71,6 +71,9 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	f.BoolVar(&s.quiet, "q", false, "print the end only")
 	if err := f.Parse(args); err != nil {
 		return 64, err
+	}
+	if s.pace == 0 {
+		s.pace = max(120*time.Millisecond, s.length/2500) // a larger board takes the time of the rest
 	}
 	if s.seed == 0 {
 		s.seed = rand.Uint64()

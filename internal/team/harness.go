@@ -65,7 +65,8 @@ type harness struct {
 	busy    map[string]bool // submissions that are being decided
 	hooking bool            // hooks are being run
 	report  []Done          // what deciders and hooks did
-	failed  []string        // what went wrong in them
+	failed  []string        // what went wrong in deciders
+	hooked  []string        // what went wrong when hooks were run last
 	wake    chan struct{}   // a decider is done
 	wg      sync.WaitGroup
 }
@@ -196,7 +197,7 @@ func (h *harness) pass(ctx, gates context.Context) {
 	h.show(ctx, &r)
 	h.mu.Lock()
 	r.Done = append(r.Done, h.report...)
-	r.Problems = append(r.Problems, h.failed...)
+	r.Problems = append(append(r.Problems, h.failed...), h.hooked...)
 	h.report, h.failed = nil, nil
 	h.mu.Unlock()
 	for _, d := range r.Done {
@@ -279,8 +280,7 @@ func (h *harness) hooks(ctx context.Context) {
 		h.t.runHooks(ctx, h.o.Hooks, &r)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.report, h.failed = append(h.report, r.Done...), append(h.failed, r.Problems...)
-		h.hooking = false
+		h.report, h.hooked, h.hooking = append(h.report, r.Done...), r.Problems, false
 	})
 }
 

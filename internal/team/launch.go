@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
 )
 
 // A spawn and the host that it starts talk over two pipes, so that neither
@@ -54,6 +55,7 @@ type launched struct {
 	cmd   *exec.Cmd
 	lines chan hostLine // closed when the host says nothing more
 	hears *os.File      // nil when it was told to go
+	log   string        // where it writes
 	up    bool
 }
 
@@ -94,7 +96,7 @@ func (t *Team) launchHost(ctx context.Context, r *SpawnRequest, tm Teammate) (*l
 		hears.Close()
 		return nil, errs.New(errs.Failure, "cannot start the host of %s: %w", tm.Name, err)
 	}
-	l := &launched{cmd: cmd, lines: make(chan hostLine, 4), hears: hears}
+	l := &launched{cmd: cmd, lines: make(chan hostLine, 4), hears: hears, log: log.path}
 	go func() {
 		defer close(l.lines)
 		defer says.Close()
@@ -144,7 +146,7 @@ func (l *launched) await(ctx context.Context, state string, patience time.Durati
 	case line, ok := <-l.lines:
 		switch {
 		case !ok:
-			return errs.New(errs.Failure, "the host ended while it was starting").WithHint("teams activity shows what it said")
+			return errs.New(errs.Failure, "the host ended while it was starting%s", l.lastWords())
 		case line.State == hostFailed:
 			e := errs.New(line.Code, "%s", line.Message)
 			e.Hint, e.Path = line.Hint, line.Path
@@ -159,6 +161,16 @@ func (l *launched) await(ctx context.Context, state string, patience time.Durati
 	case <-timer.C:
 		return errs.New(errs.Failure, "the host was not %s within %s", state, patience)
 	}
+}
+
+// lastWords is the last line that the host has written, which goes with the
+// spawn.
+func (l *launched) lastWords() string {
+	tail, _, err := fsx.ReadTail(l.log, maxActivityLine)
+	if text := lastLine(string(tail)); err == nil && text != "" {
+		return ": " + text
+	}
+	return ""
 }
 
 // release lets the host live on.

@@ -246,10 +246,11 @@ func (t *Team) endOrphan(tm Teammate, grace bool) error {
 	if !grace {
 		wait = 0
 	}
+	swept := make(chan error, 1) // both have the same time, not one after the other
+	go func() { swept <- sweep(tm.SpawnID, wait) }()
+	var err error
 	if tm.Child != nil {
-		if err := endProcess(tm.child(), wait); err != nil {
-			return err
-		}
+		err = endProcess(tm.child(), wait)
 	}
-	return sweep(tm.SpawnID, wait)
+	return errors.Join(err, <-swept)
 }

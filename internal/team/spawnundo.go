@@ -113,10 +113,18 @@ func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old *formerLife, mine
 	if err := sweep(now.SpawnID, termGrace); err != nil {
 		return err
 	}
+	if now.Kind == KindHerdr {
+		if err := closePane(ctx, now, os.Getenv, t.Root); err != nil {
+			return err
+		}
+	}
 	if now.Worktree != "" {
 		if err := t.undoWorktree(ctx, now); err != nil {
 			return err
 		}
+	}
+	if err := t.withdrawKickoff(tm.Name); err != nil {
+		return err
 	}
 	if err := t.closeLedger(now); err != nil {
 		return err
@@ -222,6 +230,25 @@ func (t *Team) restoreRecord(ctx context.Context, tm Teammate, old []byte) (bool
 		return false, err
 	}
 	return true, fsx.Replace(t.TeammateFile(tm.Name), old)
+}
+
+// withdrawKickoff takes the first message of a life that never was back: its
+// sender is told of the spawn, and needs no notice about it.
+func (t *Team) withdrawKickoff(name string) error {
+	box := t.Box(name)
+	ids, err := box.IDs(false)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, id := range ids {
+		m, err := box.Peek(id, false)
+		if err == nil && m.From == LeaderName && m.Event == eventKickoff {
+			if _, err := box.Withdraw(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // removeTeammate takes away the directory of a name that never lived. Nobody

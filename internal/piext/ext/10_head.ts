@@ -3,11 +3,11 @@
 //
 // A Pi session without TEAMS_NAME leads: it starts teammates, puts tasks on the
 // board and gets their reports as turns of its own. With TEAMS_NAME it is a
-// teammate. Everything is done by the teams program; nothing here reads or
-// writes its files.
+// teammate. Everything is done by the teams program; nothing here writes its
+// files.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, readFileSync } from "node:fs";
+import { accessSync, closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import type {
 	AgentToolResult,

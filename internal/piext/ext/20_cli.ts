@@ -126,6 +126,24 @@ function plain(s: unknown): string {
 	return line.replace(/ +/g, " ").trim();
 }
 
+/** The last bytes of a file, from the beginning of a line; "" when it cannot be read. */
+function tail(file: string, limit: number): string {
+	try {
+		const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+		try {
+			const size = fstatSync(fd).size;
+			const bytes = Buffer.alloc(Math.min(size, limit));
+			const n = readSync(fd, bytes, 0, bytes.length, size - bytes.length);
+			const text = bytes.subarray(0, n).toString("utf8");
+			return size > limit ? text.slice(text.indexOf("\n") + 1) : text;
+		} finally {
+			closeSync(fd);
+		}
+	} catch {
+		return "";
+	}
+}
+
 function cutBytes(s: string, limit: number): string | undefined {
 	const bytes = Buffer.from(s, "utf8");
 	if (bytes.length <= limit) return undefined;

@@ -82,6 +82,14 @@ function paint(lines: string[], theme: Theme): string[] {
 /** Failures by call, since Pi keeps only the text of an error that was thrown. */
 const failures = new Map<string, { error: string; code: number }>();
 
+function failed(id: string, error: string, code: number): void {
+	failures.set(id, { error, code });
+	for (const old of failures.keys()) {
+		if (failures.size <= 500) break;
+		failures.delete(old);
+	}
+}
+
 function renderCall(tool: string, args: Record<string, unknown>, theme: Theme, context: RowContext): Component {
 	let line = tool;
 	if (context.argsComplete || context.executionStarted || context.isPartial === false) {

@@ -11,6 +11,10 @@ interface Operation {
 	returns?(data: Json): unknown;
 	/** Opaque ids for further calls. */
 	details?(data: Json): [string, unknown][];
+	/** What the model is told of a failure beside its message. */
+	explains?(data: Json): string;
+	/** Done once it has succeeded. */
+	after?(data: Json): void;
 	/** When the result that came with a failure is a success for the model. */
 	accepts?(e: Envelope): boolean;
 }
@@ -55,9 +59,9 @@ function protocol(tool: string, body: string, call: unknown, returns: unknown, d
 	].join("\n");
 }
 
-function failureText(tool: string, call: unknown, e: Envelope): string {
+function failureText(tool: string, call: unknown, e: Envelope, more = ""): string {
 	const problem = e.error ?? { code: "failure", message: "it failed" };
-	const body = `${tool} failed: ${problem.message}${problem.hint ? `\nhint: ${problem.hint}` : ""}`;
+	const body = `${tool} failed: ${problem.message}${problem.hint ? `\nhint: ${problem.hint}` : ""}${more ? `\n\n${more}` : ""}`;
 	return protocol(tool, body, call, problem, [
 		["error code", problem.code],
 		["return code", e.exit],
@@ -80,9 +84,9 @@ async function execute(
 	};
 	update();
 	const timer = setInterval(update, 1000);
-	const fail = (e: Envelope): never => {
-		failures.set(id, { error: e.error?.message ?? "failed", code: e.exit || 1 });
-		throw new Error(failureText(spec.name, params, e));
+	const fail = (e: Envelope, more?: string): never => {
+		failed(id, e.error?.message ?? "failed", e.exit || 1);
+		throw new Error(failureText(spec.name, params, e, more));
 	};
 	try {
 		await settled;
@@ -94,7 +98,10 @@ async function execute(
 			return fail({ ok: false, data: undefined, error: { code: "usage", message }, exit: 64 });
 		}
 		const answer = await ask(op.args, { cwd: ctx.cwd, stdin: op.stdin, signal });
-		if (!answer.ok && !(answer.data !== undefined && op.accepts?.(answer))) return fail(answer);
+		if (!answer.ok && !(answer.data !== undefined && op.accepts?.(answer))) {
+			return fail(answer, answer.data === undefined ? undefined : op.explains?.(answer.data));
+		}
+		op.after?.(answer.data);
 		const returns = op.returns ? op.returns(answer.data) : answer.data;
 		const details: [string, unknown][] = [...(op.details?.(answer.data) ?? []), ["return code", answer.exit]];
 		return {
@@ -230,6 +237,14 @@ function message(teammate: boolean): ToolSpec {
 	};
 }
 
+/** One line that a teammate has begun. */
+function started(tm: Json, prompt: string, ctx: ExtensionContext): void {
+	const task = plain(prompt.trim().split("\n", 1)[0]);
+	const parts = [`[${plain(tm.agent)}] started`, `@${plain(tm.name)}`];
+	if (task !== "") parts.push(task.length > 120 ? `${task.slice(0, 119)}…` : task);
+	if (ctx.hasUI) ctx.ui.notify(parts.join(" · "), "info");
+}
+
 function leaderTools(): ToolSpec[] {
 	return [
 		{
@@ -247,7 +262,7 @@ function leaderTools(): ToolSpec[] {
 				),
 			}),
 			partial: "spawning…",
-			make(params) {
+			make(params, ctx) {
 				const command: string[] = Array.isArray(params.command) ? params.command.map(String) : [];
 				const given = filled(params.prompt);
 				return {
@@ -261,6 +276,7 @@ function leaderTools(): ToolSpec[] {
 					stdin: given ? params.prompt : undefined,
 					body: (data) => `teammate_spawn spawned ${data.teammate.name}: ${data.teammate.agent}`,
 					returns: (data) => mate(data.teammate),
+					after: (data) => started(data.teammate, given ? params.prompt : "", ctx),
 					details: (data) => [
 						["teammate", data.teammate.name],
 						["spawn id", data.teammate.spawnId],
@@ -354,6 +370,11 @@ function teammateTools(): ToolSpec[] {
 					args: ["submit", "--status", handle(params.status, "the status"), ...result, "--", String(params.taskId)],
 					stdin: filled(params.result) ? params.result : undefined,
 					body: (data) => `task_submit ${data.task.id} is ${data.task.state ?? data.task.status} (gate: ${data.verdict ?? "none"})`,
+					explains(data) {
+						const log = data.task?.lastGate?.log;
+						const end = filled(log) ? tail(log, 4000).trimEnd() : "";
+						return end === "" ? "" : `the end of ${log}:\n${end}`;
+					},
 					details: (data) => [
 						["task id", data.task.id],
 						["claimable now", data.ready?.join(", ")],

@@ -37,6 +37,8 @@ class Leader {
 	private harnessTimer: NodeJS.Timeout | undefined;
 	private followTimer: NodeJS.Timeout | undefined;
 	private followDelay = 1000;
+	/** Why follow has ended, in its words. */
+	private reason = "";
 	private harnessDelay = 1000;
 
 	constructor(
@@ -57,7 +59,7 @@ class Leader {
 			const code = await this.begin(session, paths.slice(0, paths.length - key.length) + session, session !== key);
 			if (code === undefined) break;
 			if (code !== 4 || n > 9) {
-				this.say(`teams follow ended with ${code}: nobody leads ${session}`, "warning");
+				this.say(`nobody leads session ${session}: ${this.reason || `teams follow ended with ${code}`}`, "warning");
 				this.followLater();
 				break;
 			}
@@ -131,6 +133,7 @@ class Leader {
 				this.postman.take(value.data.message);
 				changed();
 			}
+			if (value.ok === false) this.reason = plain(value.error?.message);
 		} catch {
 			// No line of ours.
 		}
@@ -196,7 +199,12 @@ class Leader {
 		await this.pause();
 		if (!this.leading) return;
 		const before = new Set(kept.adopted);
-		const foreign = (await this.residents()).filter((tm) => before.has(tm.spawnId));
+		const living = await this.residents();
+		const foreign = living.filter((tm) => before.has(tm.spawnId));
+		if (this.ctx.hasUI && living.length > 0) {
+			const names = living.map((tm) => `@${tm.name}`).join(", ");
+			this.ctx.ui.notify(foreign.length > 0 ? `The team was there before and stays: ${names}` : `The team ends: ${names}`, "info");
+		}
 		// Pi may be killed while this runs; it shall be done all the same.
 		const o: RunOptions = { cwd: this.ctx.cwd, detached: true };
 		if (foreign.length === 0) {

@@ -92,6 +92,7 @@ async function subagentSpawn(params: Params, ctx: ExtensionContext): Promise<Ope
 		args: ["spawn", name, handle(params.role ?? taskRole, "the role"), "-", `--label=${description.slice(0, 60)}`, ...tab, ...wait],
 		stdin: prompt,
 		// It works on when patience has ended: then it is one in the background.
+		after: (data) => started(data.teammate, description, ctx),
 		accepts: (e) => e.error?.code === "timed_out" && e.data?.teammate !== undefined,
 		body(data) {
 			if (data.report) {
@@ -379,7 +380,7 @@ function registerPier(pi: ExtensionAPI): void {
 			return { content: [{ type: "text", text: said }], details: { tool: question.name, return: { output: said }, returnCode: 0 } };
 		} catch (e) {
 			const message = e instanceof Error ? e.message : String(e);
-			failures.set(id, { error: message, code: 1 });
+			failed(id, message, 1);
 			throw new Error(failureText(question.name, params, { ok: false, data: undefined, error: { code: "failure", message }, exit: 1 }));
 		}
 	});
