@@ -97,6 +97,7 @@ func (h *hunt) end(settle, grace time.Duration) (ended int, err error) {
 		}
 		if len(live) == 0 {
 			if clean++; complete || clean == 3 {
+				h.awaitExits()
 				return len(h.signaled), nil
 			}
 			time.Sleep(time.Millisecond)
@@ -120,6 +121,22 @@ func (h *hunt) end(settle, grace time.Duration) (ended int, err error) {
 		for anyAlive(live) && time.Since(begin) < next {
 			time.Sleep(pause)
 			pause = min(2*pause, maxPause)
+		}
+	}
+}
+
+// awaitExits waits for processes that were signalled and are about to be gone: one
+// that exits gives its environment up a moment before that. Whoever has only
+// changed its environment is not waited for long.
+func (h *hunt) awaitExits() {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		left := false
+		for l := range h.signaled {
+			p, ok := lookup(l.pid)
+			left = left || ok && !p.zombie && p.life() == l
+		}
+		if !left {
+			return
 		}
 	}
 }

@@ -250,7 +250,7 @@ func TestHandoff(t *testing.T) {
 	s.ok("shutdown", "bot", "--now")
 	check(s.ok("handoff", "bot"))
 	got := filepath.Join(s.base, "got")
-	if r := s.sh("teams handoff bot | teams spawn bot2 worker - -- sh -c 'cat > " + got + "'"); r.code != 0 {
+	if r := s.sh("teams handoff bot | teams spawn bot2 worker - -- sh -c 'cat >> " + got + "'"); r.code != 0 {
 		t.Fatal(r)
 	}
 	s.idle("bot2", 1)
