@@ -1,6 +1,7 @@
 package fsboard
 
 import (
+	"strings"
 	"time"
 
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -64,6 +65,16 @@ func (t *tx) addNotices() {
 			e.Notices[j].ID = time.UnixMicro(h.NoticeAt).UTC().Format(noticeTime) + "-harness-" + fsx.RandomID()[:6]
 		}
 	}
+}
+
+// at is the time in a notice's id, in epoch µs; 0 when it names none.
+func (n *Notice) at() int64 {
+	stamp, _, _ := strings.Cut(n.ID, "-")
+	at, err := time.Parse(noticeTime, stamp)
+	if err != nil {
+		return 0
+	}
+	return at.UnixMicro()
 }
 
 // NoticeRevision is the last revision whose events owe notices, and the present

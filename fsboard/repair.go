@@ -212,8 +212,13 @@ type remains struct {
 func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 	left := map[string]*remains{}
 	rev := int64(0)
+	s := newSnapshot(b.o.Project, b.o.Session)
 	torn, err := b.scanHistory(func(e *Event) {
 		rev = max(rev, e.Rev)
+		for i := range e.Notices { // which may not be published yet
+			s.head.NoticeRev = max(s.head.NoticeRev, e.Rev)
+			s.head.NoticeAt = max(s.head.NoticeAt, e.Notices[i].at())
+		}
 		if e.Event == EventArchived && left[e.Task] != nil {
 			left[e.Task].rev, left[e.Task].gone = e.Rev, true
 			return
@@ -263,7 +268,6 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 	case err != nil:
 		return nil, err // it may be had the next time
 	}
-	s := newSnapshot(b.o.Project, b.o.Session)
 	s.head.Revision = max(rev, salvaged) + 1 // the commit adds one more
 	for _, l := range left {
 		// What the archive lost comes back.

@@ -85,8 +85,11 @@ const holderSize = 256
 
 // writeHolder writes the line. That it fails, on a full disk say, makes the
 // lock no less held.
-func writeHolder(fd int) {
-	line := holderLine(os.Getpid(), Host(), commandName(), Now())
+func writeHolder(fd int, since time.Time) {
+	writeLine(fd, holderLine(os.Getpid(), Host(), commandName(), since))
+}
+
+func writeLine(fd int, line []byte) {
 	for {
 		if _, err := unix.Pwrite(fd, line, 0); err != unix.EINTR {
 			return

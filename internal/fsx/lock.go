@@ -22,6 +22,8 @@ type Lock struct {
 	fl   *flock.Flock
 	once sync.Once
 	err  error
+
+	name *lateName // of the holder; nil when it is written already, or never
 }
 
 // Path returns the path of the lock file.
@@ -32,6 +34,7 @@ func (l *Lock) Path() string { return l.path }
 func (l *Lock) Unlock() error {
 	l.once.Do(func() {
 		held.remove(l)
+		l.name.end()
 		l.err = pathErr("unlock", l.path, unlock(l.fl))
 	})
 	return l.err
@@ -325,6 +328,9 @@ func settle(fl *flock.Flock, path string) (*Lock, error) {
 		return nil, err
 	}
 	l := &Lock{path: path, fl: fl}
+	if sharedMode.Load() {
+		l.name = nameLater(path, fl)
+	}
 	held.add(l)
 	return l, nil
 }
@@ -347,6 +353,16 @@ func checkLocked(fl *flock.Flock, path string) (bool, error) {
 			return false, lockErr(path, err)
 		}
 	}
+	if sharedMode.Load() {
+		var st unix.Stat_t
+		switch err := lstat(path, &st); {
+		case err == unix.ENOENT:
+			return false, nil
+		case err != nil:
+			return false, lockErr(path, err)
+		}
+		return sameFile(locked, &st), nil
+	}
 	// The file is opened again for the holder, flock keeps its own to itself;
 	// so one open serves for the check as well.
 	fd, err := openFD(path, path, unix.O_WRONLY|unix.O_NONBLOCK)
@@ -362,12 +378,17 @@ func checkLocked(fl *flock.Flock, path string) (bool, error) {
 	if err := fstat(fd, &st); err != nil {
 		return false, lockErr(path, err)
 	}
-	sys, _ := locked.Sys().(*syscall.Stat_t)
-	if sys == nil || idOf(&st) != (fileID{uint64(sys.Dev), uint64(sys.Ino)}) {
+	if !sameFile(locked, &st) {
 		return false, nil
 	}
-	writeHolder(fd)
+	writeHolder(fd, Now())
 	return true, nil
+}
+
+// sameFile reports whether two looks were at one file.
+func sameFile(a fs.FileInfo, b *unix.Stat_t) bool {
+	sys, _ := a.Sys().(*syscall.Stat_t)
+	return sys != nil && idOf(b) == fileID{uint64(sys.Dev), uint64(sys.Ino)}
 }
 
 func lockErr(path string, err error) error { return openErr("lock", path, err) }

@@ -89,7 +89,12 @@ func (w *world) checkBoard(b *fsboard.Board) {
 		return
 	}
 	holder, granted, completed, ended := map[string]string{}, map[string]string{}, map[string]bool{}, map[string]*fsboard.Event{}
-	decided, counts := map[string]string{}, map[string]int{}
+	decided, counts, repaired := map[string]string{}, map[string]int{}, map[int64]bool{}
+	for i := range events {
+		if events[i].Event == fsboard.EventRepaired {
+			repaired[events[i].Rev] = true // the revision may be ahead of what was lost
+		}
+	}
 	for i := range events {
 		e := &events[i]
 		key := fmt.Sprint(e.Rev, ".", e.N, " ", e.Event, " ", e.Task, " ", e.Token)
@@ -101,7 +106,7 @@ func (w *world) checkBoard(b *fsboard.Board) {
 			w.seen = append(w.seen, key)
 		}
 		if i > 0 {
-			if p := &events[i-1]; !(e.Rev == p.Rev && e.N == p.N+1 || e.Rev == p.Rev+1 && e.N == 1 && p.N == p.Of) {
+			if p := &events[i-1]; !(e.Rev == p.Rev && e.N == p.N+1 || e.Rev == p.Rev+1 && e.N == 1 && p.N == p.Of || e.Rev > p.Rev && e.N == 1 && repaired[e.Rev]) {
 				w.wrong("history jumps from %d.%d of %d to %d.%d", p.Rev, p.N, p.Of, e.Rev, e.N)
 			}
 		}
@@ -134,6 +139,26 @@ func (w *world) checkBoard(b *fsboard.Board) {
 			ended[e.Token] = e
 		case fsboard.EventReopened:
 			delete(completed, e.Task)
+		case fsboard.EventRepaired: // a marker may have been believed
+			var task fsboard.Task
+			if e.Task == "" {
+				break
+			}
+			if e.Record == nil { // only the snapshot has the event yet
+				if now, err := b.Show(e.Task); err == nil {
+					task = now.Task
+				}
+			} else if err := json.Unmarshal(e.Record, &task); err != nil {
+				w.wrong("%s: %v", key, err)
+			}
+			delete(holder, e.Task)
+			if task.Claim != nil {
+				holder[e.Task] = task.Claim.Token
+				granted[epoch] = task.Claim.Token
+			}
+		}
+		if e.Receipt != nil && e.Receipt.Submission != e.Submission {
+			w.wrong("%s: it was decided by the gate of %s", key, e.Receipt.Submission)
 		}
 		if e.Submission != "" && e.Event != fsboard.EventDropped {
 			if was := decided[e.Submission]; was != "" {
@@ -148,6 +173,12 @@ func (w *world) checkBoard(b *fsboard.Board) {
 			if n := counts[what+" "+id]; n > w.tries[verb+" "+id] {
 				w.wrong("%s was %s %d times, %d tried", id, what, n, w.tries[verb+" "+id])
 			}
+		}
+	}
+	if w.ended {
+		w.ended = false
+		for task, token := range holder {
+			w.wrong("the session has ended, and %s is held under %s", task, token)
 		}
 	}
 	w.checkClaims(b, granted, ended)
@@ -285,6 +316,15 @@ type found struct {
 
 // mail reads every message of the team.
 func (w *world) mail(t *team.Team) (all []found) {
+	kept, _ := os.ReadDir(filepath.Join(t.BoardDir(), "mail")) // of a session that has ended, or is ending
+	for _, f := range kept {
+		m, err := inbox.ReadFile(filepath.Join(t.BoardDir(), "mail", f.Name()))
+		if err != nil {
+			w.wrong("%v", err)
+			continue
+		}
+		all = append(all, found{team.LeaderName, "kept", m})
+	}
 	names, _ := os.ReadDir(t.TeamDir())
 	for _, n := range names {
 		for _, place := range []string{"inbox/new", "inbox/cur", "outbox/new", "outbox/rejected"} {

@@ -24,14 +24,17 @@ type facts struct {
 	// "release t_1 <spawn>", "complete t_1 <spawn>" and so on.
 	tries map[string]int
 
+	watched map[string]int          // by task: how many registrations were told
 	sent    map[string]*toldMessage // by id
 	bodies  map[string]attempt      // every body that somebody tried to send
 	printed map[string][]print      // by message id
 	order   map[string]string       // sender and receiving life: the last id shown first
 	unread  map[string]int          // how often a message was made unread again
 
-	seen   []string // the events of the history, which only grows
-	broken []string // promises that were found broken
+	ended    bool     // a session has just ended
+	endedRev int64    // the board's revision when one was to end
+	seen     []string // the events of the history, which only grows
+	broken   []string // promises that were found broken
 }
 
 // joinedAs is the last life of a name that somebody was told of.
@@ -77,7 +80,7 @@ func newFacts() facts {
 	return facts{
 		lives: map[string]*life{}, names: map[string]joinedAs{},
 		added: map[string]string{}, tried: map[string]bool{}, claims: map[string]*toldClaim{}, byTask: map[string]string{},
-		submit: map[string]toldSubmission{}, tries: map[string]int{},
+		submit: map[string]toldSubmission{}, watched: map[string]int{}, tries: map[string]int{},
 		sent: map[string]*toldMessage{}, bodies: map[string]attempt{}, printed: map[string][]print{},
 		order: map[string]string{}, unread: map[string]int{},
 	}
@@ -129,6 +132,8 @@ func (w *world) mayEnd(c *toldClaim, e *fsboard.Event) bool {
 			return c.lease > 0 && (w.boots != c.boot || w.boot >= c.lease)
 		case "holder_dead", "holder_replaced":
 			return w.over(c.spawn)
+		case "session_ended":
+			return w.tries["session end"] > 0
 		case "left":
 			return w.lives[c.spawn] != nil && w.lives[c.spawn].leaving
 		}

@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/internal/fsx"
 )
 
@@ -102,6 +101,12 @@ func (m *machine) Fault(t *rapid.T) {
 	if out.faulty && errno == syscall.EINTR && errors.Is(out.err, errno) {
 		m.fatal(t, "an interrupted call failed: %v", out.err)
 	}
+}
+
+// Full is a call during which the disk becomes full, and has room again
+// afterwards.
+func (m *machine) Full(t *rapid.T) {
+	m.run(t, m.drawBusy(t), trouble{faultAt: rapid.IntRange(1, 60).Draw(t, "call"), errno: syscall.ENOSPC, full: true})
 }
 
 // Overlap is a call in whose middle others make calls. The first goes on
@@ -215,51 +220,9 @@ func (m *machine) Reboot(t *rapid.T) {
 	m.log("  the machine starts anew")
 }
 
-// begun has everybody join, and something to do.
-func (m *machine) begun(t *rapid.T) {
-	leader := m.callers[0]
-	for i := range 3 {
-		m.run(t, m.adding(leader, fsboard.NewTask{DependsOn: [][]string{nil, nil, {"t_1"}}[i]}), trouble{})
-	}
-	for _, c := range m.teammates() {
-		if c.kind != isBare {
-			m.run(t, m.joining(c, false), trouble{})
-		}
-	}
-}
-
 // Check is asked after each step.
 func (m *machine) Check(t *rapid.T) {
 	if broken := m.check(); len(broken) > 0 {
 		m.fatal(t, "%s", strings.Join(broken, "\n"))
 	}
 }
-
-// settle is the end of a run: nothing goes wrong any more, and what is left to
-// do must be possible.
-func (m *machine) settle(t *rapid.T) {
-	m.log("  the end begins")
-	if m.held != nil {
-		m.Harness(t)
-	}
-	tm, b := m.observer()
-	if there, err := tm.Exists(); err != nil || !there {
-		return
-	}
-	tick := m.tick(m.callers[1])
-	m.run(t, tick, trouble{})
-	ctx := t.Context()
-	if err := errors.Join(notYet(b.Fix(ctx)), tm.Fix(ctx, b)); err != nil {
-		m.fatal(t, "doctor --fix: %v", err)
-	}
-	m.freeAll(t)
-	m.workAll(t)
-	m.readAll(t)
-	m.run(t, tick, trouble{}) // what came of that
-	m.readAll(t)
-	m.Check(t)
-	m.atRest(t)
-}
-
-// teammates are the callers that are no leader and no harness.
-func (m *machine) teammates() []*caller { return m.callers[2:] }

@@ -2,7 +2,10 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"pgregory.net/rapid"
 
@@ -146,6 +149,59 @@ func (w *world) unreadVerb(t *rapid.T, c *caller) verb {
 		}
 		_, err = k.t.Unread(k.ctx, who, id)
 		return err
+	}}
+}
+
+// watch has the leader be told when a task has ended.
+func (w *world) watch(t *rapid.T, c *caller) verb {
+	id := w.taskID(t)
+	return verb{who: c, name: "watch " + id, before: func() { w.try("watch " + id) }, run: func(k *call) error {
+		who, err := k.t.Leader()
+		if err != nil {
+			return err
+		}
+		_, _, pending, err := k.t.Watch(k.b, who, []string{id})
+		if err == nil && len(pending) > 0 {
+			k.tell(func() { w.watched[id]++ })
+		}
+		return err
+	}}
+}
+
+// endSession ends the session: every life is over, what they held is free, and
+// only what the leader has not read yet is kept.
+func (w *world) endSession(c *caller) verb {
+	return verb{who: c, life: true, alone: true, name: "session end", before: func() {
+		for _, l := range w.lives {
+			l.leaving, l.replaced = true, true
+		}
+		for name, j := range w.names {
+			j.since++
+			w.names[name] = j
+		}
+		w.try("session end")
+	}, run: func(k *call) error {
+		_, err := k.t.EndSession(k.ctx, k.b, true)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		tm, b := w.observer()
+		w.endedRev, _ = b.Revision()
+		if _, serr := os.Lstat(tm.TeamDir()); !errors.Is(serr, fs.ErrNotExist) {
+			return notYet(err)
+		}
+		// Whether or not anybody was told: it is gone, with what was read.
+		for _, c := range w.callers {
+			c.gone()
+			c.spawn, c.past = "", nil
+		}
+		for id, m := range w.sent {
+			if !m.report || len(w.printed["leader/"+id]) > 0 {
+				delete(w.sent, id)
+			}
+		}
+		w.watched = map[string]int{}
+		w.ended = err == nil
+		return notYet(err)
 	}}
 }
 

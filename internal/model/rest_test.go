@@ -147,6 +147,7 @@ func (m *machine) atRest(t *rapid.T) {
 	wrong = append(wrong, m.owed(tm, b)...)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	wrong = append(wrong, m.settled(tm, b)...)
 	for _, f := range m.mail(tm) {
 		if f.place == "inbox/new" || f.place == "outbox/new" {
 			if f.box != "eve" {
@@ -179,6 +180,9 @@ func (m *machine) owed(tm *team.Team, b *fsboard.Board) (wrong []string) {
 		return []string{err.Error()}
 	}
 	for i := range events {
+		if events[i].Rev <= m.endedRev {
+			continue // given, and gone with the session
+		}
 		for _, n := range events[i].Notices {
 			if n.To != team.LeaderName {
 				if now, err := tm.Read(n.To); err != nil || now.SpawnID != n.SpawnID || now.Status == team.StatusStopped {
@@ -188,6 +192,37 @@ func (m *machine) owed(tm *team.Team, b *fsboard.Board) (wrong []string) {
 			if there, _, err := tm.Box(n.To).Has(n.ID); err != nil || !there {
 				wrong = append(wrong, fmt.Sprintf("the notice %s of %s of %s to %s was never given: %v", n.ID, events[i].Event, events[i].Task, n.To, err))
 			}
+		}
+	}
+	return wrong
+}
+
+// settled checks that the leader was told of each watched task that has ended,
+// as often as it had asked, and not more often than it may have.
+func (m *machine) settled(tm *team.Team, b *fsboard.Board) (wrong []string) {
+	told := map[string]int{}
+	for _, f := range m.mail(tm) {
+		if f.box != team.LeaderName || f.m.Event != "settled" {
+			continue
+		}
+		for n := 1; n <= len(m.tried)+1; n++ {
+			id := fmt.Sprint("t_", n)
+			if strings.Contains(string(f.m.Body)+" ", id+" ") || strings.Contains(string(f.m.Body), id+":") {
+				told[id]++
+			}
+		}
+	}
+	for n := 1; n <= len(m.tried)+1; n++ {
+		id := fmt.Sprint("t_", n)
+		task, err := b.Show(id)
+		if err != nil {
+			continue
+		}
+		if told[id] < m.watched[id] && task.State.Terminal() {
+			wrong = append(wrong, fmt.Sprintf("%s is %s, was watched %d times, and told of %d times", id, task.State, m.watched[id], told[id]))
+		}
+		if told[id] > m.tries["watch "+id] {
+			wrong = append(wrong, fmt.Sprintf("%s was told of %d times, to be watched was tried %d times", id, told[id], m.tries["watch "+id]))
 		}
 	}
 	return wrong

@@ -88,7 +88,12 @@ func (w *world) drawBusy(t *rapid.T) verb {
 }
 
 func (w *world) leaderVerb(t *rapid.T, c *caller) verb {
-	switch rapid.IntRange(0, 14).Draw(t, "verb") {
+	switch rapid.IntRange(0, 15).Draw(t, "verb") {
+	case 15:
+		if w.held == nil && rapid.IntRange(0, 2).Draw(t, "really") == 0 {
+			return w.endSession(c)
+		}
+		return w.recv(t, c)
 	case 0, 1, 2, 3:
 		return w.add(t, c)
 	case 4:
@@ -169,7 +174,7 @@ func (w *world) add(t *rapid.T, c *caller) verb {
 	switch rapid.IntRange(0, 9).Draw(t, "kind of task") {
 	case 0, 1, 2:
 		n.DependsOn = []string{w.taskID(t)}
-	case 3:
+	case 3, 6:
 		n.Verify = rapid.SampledFrom([]string{"true", "false"}).Draw(t, "gate")
 	case 4:
 		n.Key = rapid.SampledFrom([]string{"k1", "k2"}).Draw(t, "key")

@@ -75,7 +75,8 @@ type slot struct {
 	dieAt    int // the call at which it dies; 0: never
 	faultAt  int // the call that fails; 0: none
 	errno    syscall.Errno
-	pauseAt  int // the call before which it stops; 0: none
+	full     bool // from there on every write fails: the disk is full
+	pauseAt  int  // the call before which it stops; 0: none
 	dead     bool
 	faulted  bool
 	paused   chan struct{}
@@ -186,7 +187,7 @@ func (s *slot) hook(o fsx.Op, path string) error {
 		s.dead = true
 		s.mu.Unlock()
 		return errDead
-	case n == s.faultAt:
+	case n == s.faultAt && !s.full, s.full && n >= s.faultAt && (o == fsx.OpWrite || o == fsx.OpLink || o == fsx.OpMkdir):
 		s.faulted = true
 		s.mu.Unlock()
 		return s.errno
@@ -248,6 +249,7 @@ func isHeld(path string) bool {
 type trouble struct {
 	dieAt, faultAt, pauseAt int
 	errno                   syscall.Errno
+	full                    bool
 	thenDie                 bool // it dies where it was stopped
 }
 
@@ -255,7 +257,7 @@ func (s *slot) prepare(o *op, tr trouble) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.op, s.calls, s.dead, s.faulted = o, 0, false, false
-	s.dieAt, s.faultAt, s.errno, s.pauseAt = tr.dieAt, tr.faultAt, tr.errno, tr.pauseAt
+	s.dieAt, s.faultAt, s.errno, s.full, s.pauseAt = tr.dieAt, tr.faultAt, tr.errno, tr.full, tr.pauseAt
 	s.paused, s.resume, s.finished, s.resumed = make(chan struct{}), make(chan struct{}), make(chan struct{}), false
 }
 

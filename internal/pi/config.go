@@ -15,9 +15,10 @@ type Config struct {
 	Command string   // program, looked up in PATH; "": pi
 	Dir     string   // working directory
 	Env     []string // whole environment; nil: that of this process. TEAMS_GATE is left out
-	// SpawnID is the value of TEAMS_HOSTED in Env. When pi has ended, whatever
-	// still carries it is ended too, but this process. "": nothing is looked for.
-	SpawnID string
+	// Sweep ends what pi has left behind, wherever it went: its tools have
+	// sessions of their own and outlive it. It is called once pi has ended, with
+	// the time that they have after SIGTERM. Nil: nothing is looked for.
+	Sweep func(grace time.Duration) error
 
 	Session           string   // absolute path of the session file, which need not be there; "": none is kept
 	Model             string   // provider/model; "": pi's default

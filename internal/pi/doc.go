@@ -11,6 +11,6 @@
 // The end of a run is not the end of the work, since a retry or a compaction
 // may follow it (settle.go). Lines grow with the square of an answer's length,
 // so they are read in pieces and never held (lex.go). What pi starts has
-// sessions of its own and outlives it, so it is found by its environment
-// (sweep.go).
+// sessions of its own and outlives it, so whoever starts pi has to know how to
+// find it (Config.Sweep).
 package pi

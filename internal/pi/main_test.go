@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/pi/pitest"
+	"github.com/seed6990a682/teams/verify"
 )
 
 var update = flag.Bool("update", false, "record the exchanges of testdata/pi anew, from the real pi")
@@ -127,11 +128,25 @@ func config(t *testing.T, b backend, agentDir string) Config {
 	dir := t.TempDir()
 	spawn := fsx.UUID()
 	return Config{
-		Command: b.find(t), Dir: dir, Session: filepath.Join(dir, "session.jsonl"), SpawnID: spawn,
+		Command: b.find(t), Dir: dir, Session: filepath.Join(dir, "session.jsonl"), Sweep: sweepOf(spawn),
 		Env:       pitest.Env(agentDir, "TEAMS_HOSTED="+spawn, "TEAMS_NAME=ann"),
 		ExtraArgs: []string{"-ne", "-ns", "-np", "--no-themes", "-nc"}, Quiet: 200 * time.Millisecond,
 	}
 }
+
+// sweepOf ends what carries the mark of a life, as the host of a teammate does.
+func sweepOf(spawn string) func(time.Duration) error {
+	return func(grace time.Duration) error {
+		_, err := verify.EndMarked("TEAMS_HOSTED", spawn, grace)
+		return err
+	}
+}
+
+// marked is the mark in an environment.
+func marked(c Config) string { return c.lookup("TEAMS_HOSTED") }
+
+// left counts what a start has left behind, and ends it.
+func left(c Config) (int, error) { return verify.EndMarked("TEAMS_HOSTED", marked(c), 0) }
 
 func (r *rig) stop(grace time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -63,7 +63,7 @@ func startRaw(t *testing.T, b backend, agentDir string, args ...string) *raw {
 		for range r.lines {
 		}
 		_ = r.cmd.Wait()
-		if _, err := Sweep(c.SpawnID, 100*time.Millisecond); err != nil {
+		if _, err := left(c); err != nil {
 			t.Error(err)
 		}
 	})

@@ -208,8 +208,8 @@ func (p *Process) waitLoop(errRead *os.File, tailed chan struct{}) {
 	p.end()
 	p.endAll()
 	p.guardSession()
-	if p.c.SpawnID != "" {
-		_, p.left = Sweep(p.c.SpawnID, time.Duration(p.grace.Load()))
+	if p.c.Sweep != nil {
+		p.left = p.c.Sweep(time.Duration(p.grace.Load()))
 	}
 	p.out.finish(e)
 	close(p.done)

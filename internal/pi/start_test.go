@@ -75,7 +75,7 @@ func TestStartFails(t *testing.T) {
 					t.Errorf("%s: %v lacks %q", test.name, err, word)
 				}
 			}
-			if n, err := Sweep(c.SpawnID, 0); n != 0 || err != nil {
+			if n, err := left(c); n != 0 || err != nil {
 				t.Errorf("%s: %d processes left, %v", test.name, n, err)
 			}
 		}
@@ -120,7 +120,7 @@ func TestStartTimesOut(t *testing.T) {
 	if _, err := Start(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
-	if n, err := Sweep(c.SpawnID, 0); n != 0 || err != nil {
+	if n, err := left(c); n != 0 || err != nil {
 		t.Errorf("%d processes left, %v", n, err)
 	}
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // Stop ends pi and returns when it, its tools, and whatever else carries its
-// SpawnID are gone: the running turn is aborted, which ends its tool; then pi's
+// sweep are gone: the running turn is aborted, which ends its tool; then pi's
 // input is closed, on which it exits; then come SIGTERM to its group and, after
 // grace (0: 2 s), SIGKILL. Each of the first two steps is given the grace too,
 // but at most 3 s. Once ctx has ended it goes straight to SIGKILL. It may be

@@ -23,7 +23,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 const leaveChildren = `RUN (trap "" TERM HUP; sleep 300) & echo $! > a.pid; setsid sleep 301 & echo $! > b.pid; setsid bash -c 'trap "" TERM; echo $$ > c.pid; while :; do sleep 1; done' & nohup sleep 302 >/dev/null 2>&1 & echo $! > d.pid; while ! test -s c.pid; do sleep 0.01; done; touch ready; `
 
 // children reads the numbers that leaveChildren has written.
-func (r *rig) children() (list []proc) {
+func (r *rig) children() (list []fsx.Process) {
 	r.t.Helper()
 	r.until("its children", func() bool { _, err := os.Stat(filepath.Join(r.c.Dir, "ready")); return err == nil })
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -32,7 +32,7 @@ func (r *rig) children() (list []proc) {
 			r.t.Fatal(err)
 		}
 		q, ok := lookup(pid)
-		if !ok || q.zombie {
+		if !ok {
 			r.t.Fatalf("child %s, %d, is gone", name, pid)
 		}
 		list = append(list, q)
@@ -40,12 +40,18 @@ func (r *rig) children() (list []proc) {
 	return list
 }
 
-func wantGone(t *testing.T, list []proc) {
+// lookup finds a living process by its number.
+func lookup(pid int) (fsx.Process, bool) {
+	p, err := fsx.ProcessOf(pid)
+	return p, err == nil
+}
+
+func wantGone(t *testing.T, list []fsx.Process) {
 	t.Helper()
 	for _, q := range list {
-		if now, ok := lookup(q.pid); ok && now.start == q.start && !now.zombie {
-			t.Errorf("process %d lives", q.pid)
-			_ = syscall.Kill(q.pid, syscall.SIGKILL)
+		if now, ok := lookup(q.PID); ok && now.StartTime == q.StartTime {
+			t.Errorf("process %d lives", q.PID)
+			_ = syscall.Kill(q.PID, syscall.SIGKILL)
 		}
 	}
 }
@@ -63,7 +69,7 @@ func TestStopLeavesNothing(t *testing.T) {
 			}
 			r := start(t, b, pitest.Settings{}, nil)
 			other := exec.Command("sleep", "100")
-			other.Env = append(os.Environ(), "TEAMS_HOSTED="+r.c.SpawnID+"0", "X=TEAMS_HOSTED="+r.c.SpawnID)
+			other.Env = append(os.Environ(), "TEAMS_HOSTED="+marked(r.c)+"0", "X=TEAMS_HOSTED="+marked(r.c))
 			if err := other.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +184,7 @@ func TestShutdownTable(t *testing.T) {
 			lives := true
 			for range 40 { // a killed one needs a moment
 				now, ok := lookup(pid)
-				if lives = ok && now.start == tool.start && !now.zombie; lives == test.survives {
+				if lives = ok && now.StartTime == tool.StartTime; lives == test.survives {
 					break
 				}
 				time.Sleep(5 * time.Millisecond)
@@ -218,57 +224,5 @@ func TestStopStubborn(t *testing.T) {
 	}
 	if err := r.Stop(t.Context(), 200*time.Millisecond); err != nil {
 		t.Error(err)
-	}
-}
-
-// Sweep ends what carries the id, and nothing else, not even the caller.
-func TestSweep(t *testing.T) {
-	spawn := fsx.UUID()
-	t.Setenv("TEAMS_HOSTED", spawn) // of this process's children; its own environment stays as it was
-	var cmds []*exec.Cmd
-	for i, env := range [][]string{{"TEAMS_HOSTED=" + spawn}, {"TEAMS_HOSTED=" + spawn}, {"TEAMS_HOSTED=" + spawn + "1"}, {"XTEAMS_HOSTED=" + spawn}, {"A=1\nTEAMS_HOSTED=" + spawn}} {
-		cmd := exec.Command("sh", "-c", "exec sleep 100")
-		if i == 1 {
-			cmd = exec.Command("sh", "-c", `trap "" TERM; kill -STOP $$; sleep 100`)
-		}
-		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		cmds = append(cmds, cmd)
-	}
-	defer func() {
-		for _, cmd := range cmds {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	}()
-	time.Sleep(50 * time.Millisecond)
-	gone := make(chan error, 2)
-	for _, cmd := range cmds[:2] {
-		go func() { gone <- cmd.Wait() }()
-	}
-	n, err := Sweep(spawn, 200*time.Millisecond)
-	if n < 2 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	for range 2 {
-		if err := <-gone; err == nil {
-			t.Error("it ended by itself")
-		}
-	}
-	for _, cmd := range cmds[2:] {
-		if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
-			t.Errorf("%q: %v", cmd.Env, err)
-		}
-	}
-	if n, err := Sweep(spawn, 0); n != 0 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	if _, err := Sweep("", 0); err == nil {
-		t.Error("no id")
-	}
-	if _, err := Sweep("a\x00b", 0); err == nil {
-		t.Error("bad id")
 	}
 }

@@ -182,6 +182,11 @@ func TestReload(t *testing.T) {
 	if out, err := w.run("shutdown", "bot"); err != nil {
 		t.Fatal(out, err)
 	}
+	for _, args := range [][]string{{"task", "add", "held"}, {"claim", "--as", "carl"}} {
+		if out, err := w.run(args...); err != nil {
+			t.Fatal(out, err)
+		}
+	}
 	w.report(t, "carl", "failed", "it broke")
 	report := s.wait("a report", isReport).custom()
 	if !strings.Contains(report.Content, `from="carl"`) {
@@ -194,6 +199,11 @@ func TestReload(t *testing.T) {
 			t.Errorf("%s lives after the end", tm.Name)
 		}
 	}
+	// The session itself stays, since a shell holds a task; the harness does not.
+	if !slices.ContainsFunc(is.Teammates, func(tm teammate) bool { return tm.Name == "carl" }) {
+		t.Errorf("the session is gone: %+v", is.Teammates)
+	}
+	eventually(t, "the harness ends", func() bool { return !alive(before.PID) })
 }
 
 // report has a shell teammate report to the leader.

@@ -1,7 +1,6 @@
 package piext_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -33,14 +32,11 @@ type model struct {
 func newModel(t *testing.T) *model {
 	t.Helper()
 	m := new(model)
-	ctx, cancel := context.WithCancel(context.Background())
 	server := httptest.NewServer(m)
 	m.url = server.URL
 	t.Cleanup(func() {
-		cancel()
 		server.CloseClientConnections()
 		server.Close()
-		_ = ctx
 	})
 	return m
 }

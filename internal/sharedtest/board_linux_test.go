@@ -181,6 +181,9 @@ func TestStoppedFileSystem(t *testing.T) {
 	needVolume(t)
 	a, b := twoHosts(t)
 	pause := time.Duration(size(3, 20)) * time.Second
+	if *stopped > 0 {
+		pause = *stopped
+	}
 	tasks := size(40, 200)
 	a.addTasks(tasks, "")
 	for _, who := range []string{"a1", "a2", "b1", "b2"} {
@@ -207,7 +210,7 @@ func TestStoppedFileSystem(t *testing.T) {
 			}
 			refused.Add(1)
 			if r.code == -2 || !strings.Contains(r.err, h.root) {
-				t.Errorf("%s: %s", k.who, r)
+				t.Errorf("%s: %v", k.who, r)
 			}
 			return false
 		}

@@ -15,7 +15,10 @@ import (
 	"github.com/seed6990a682/teams/internal/sharedfs"
 )
 
-var long = flag.Bool("long", false, "run everything in full")
+var (
+	long    = flag.Bool("long", false, "run everything in full")
+	stopped = flag.Duration("stopped", 0, "how long the file system stands still (3s, with -long 20s)")
+)
 
 // teamsBin is the built command.
 var teamsBin string

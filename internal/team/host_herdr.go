@@ -92,7 +92,10 @@ func (d *herdrDriver) start(ctx context.Context) (err error) {
 		Tab: d.tm.Tab, Placement: d.tm.Placement, Cwd: d.tm.Cwd, Env: env, Command: d.tm.Command,
 	}
 	if d.isAgent = len(d.tm.Command) == 0; d.isAgent {
-		r.Kind, r.Args = "pi", d.piArgs()
+		r.Kind = "pi"
+		if r.Args, err = d.piArgs(); err != nil {
+			return err
+		}
 	}
 	lease, err := d.spawner.Spawn(ctx, r)
 	if err != nil {
@@ -106,15 +109,22 @@ func (d *herdrDriver) start(ctx context.Context) (err error) {
 }
 
 // piArgs are the arguments of pi in a pane.
-func (d *herdrDriver) piArgs() []string {
+func (d *herdrDriver) piArgs() ([]string, error) {
 	args := []string{"--session", d.tm.SessionFile, "--append-system-prompt", d.t.promptFile(d.tm.Name)}
-	if len(d.tm.Tools) > 0 {
-		args = append(args, "--tools", strings.Join(d.tm.Tools, ","))
+	extension, err := d.writeExtension()
+	if err != nil {
+		return nil, err
 	}
-	if d.tm.Model != "" && d.tm.Model != "inherit" {
-		args = append(args, "--model", d.tm.Model)
+	if extension != "" {
+		args = append(args, "--extension", extension)
 	}
-	return args
+	if tools := d.piTools(); tools != nil {
+		args = append(args, "--tools", strings.Join(tools, ","))
+	}
+	if model := d.piModel(); model != "" {
+		args = append(args, "--model", model)
+	}
+	return args, nil
 }
 
 func (d *herdrDriver) run(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,9 +47,11 @@ func (d *piDriver) start(ctx context.Context) error {
 		d.log.Event("the last line of the conversation was torn; %d bytes of it are kept in %s", r.Cut, r.Kept)
 	}
 	c := pi.Config{
-		Dir: d.tm.Cwd, Env: d.environ(), SpawnID: d.tm.SpawnID, Session: d.tm.SessionFile,
+		Dir: d.tm.Cwd, Env: d.environ(), Session: d.tm.SessionFile,
+		Model: d.piModel(), Tools: d.piTools(),
 		SystemPromptFiles: []string{d.t.promptFile(d.tm.Name)}, StartLock: d.t.piStartLock(),
 		BeforeRun: func(pid int) error { return d.recordChild(ctx, pid) },
+		Sweep:     func(grace time.Duration) error { return sweep(d.tm.SpawnID, grace) },
 		Events: pi.Events{
 			OnState: d.onState, OnActivity: d.onActivity, OnRunEnd: d.onRunEnd,
 			OnUsage: func(u pi.Usage) {
@@ -58,18 +61,12 @@ func (d *piDriver) start(ctx context.Context) error {
 			},
 		},
 	}
-	if d.tm.Model != "inherit" {
-		c.Model = d.tm.Model
+	extension, err := d.writeExtension()
+	if err != nil {
+		return err
 	}
-	if len(d.tm.Tools) > 0 {
-		c.Tools = append(append([]string{}, d.tm.Tools...), extensionTools[:]...)
-	}
-	if d.t.PiExtension != nil {
-		path := filepath.Join(d.t.TeammateDir(d.tm.Name), "teams.ts")
-		if err := d.t.PiExtension(path); err != nil {
-			return err
-		}
-		c.Extensions = []string{path}
+	if extension != "" {
+		c.Extensions = []string{extension}
 	}
 	p, err := pi.Start(ctx, c)
 	if err != nil {
@@ -82,6 +79,32 @@ func (d *piDriver) start(ctx context.Context) error {
 	}
 	d.log.Event("pi %d runs with model %s, %d messages restored", p.PID(), p.Info().Model, p.Info().Messages)
 	return nil
+}
+
+// piModel is the model of the role, "" for pi's own choice.
+func (h *host) piModel() string {
+	if h.tm.Model == "inherit" {
+		return ""
+	}
+	return h.tm.Model
+}
+
+// piTools are the tools of the role and those of the extension; nil for all.
+func (h *host) piTools() []string {
+	if len(h.tm.Tools) == 0 {
+		return nil
+	}
+	return append(slices.Clone(h.tm.Tools), extensionTools[:]...)
+}
+
+// writeExtension writes the extension for a pi and returns its path, "" when
+// there is none.
+func (h *host) writeExtension() (string, error) {
+	if h.t.PiExtension == nil {
+		return "", nil
+	}
+	path := filepath.Join(h.t.TeammateDir(h.tm.Name), "teams.ts")
+	return path, h.t.PiExtension(path)
 }
 
 func (d *piDriver) recordChild(ctx context.Context, pid int) error {
