@@ -2,12 +2,14 @@ package fsboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -25,6 +27,8 @@ type Repaired struct {
 	Kept     string   // where the broken snapshot lies now
 	Tasks    int      // how many tasks were restored
 	Problems []string // what could not be restored
+
+	archived []string // tasks that only the archive says to be archived
 }
 
 // highestID returns the highest task number that anything of this board names.
@@ -126,6 +130,9 @@ func (b *Board) Repair(ctx context.Context) (Repaired, error) {
 		return r, err
 	}
 	t.note(Event{Event: EventRepaired, By: Leader, Message: broken.Error()})
+	for _, id := range r.archived {
+		t.note(Event{Event: EventArchived, Task: id, By: Leader, Reason: "repaired"})
+	}
 	// Every task is written to history as it stands now.
 	for i := range rebuilt.lines {
 		task := rebuilt.lines[i].task
@@ -201,11 +208,15 @@ func (s *snapshot) checkTasks() error {
 
 // remains is what is known of one task of a lost snapshot.
 type remains struct {
-	task     *Task
-	rev      int64 // of the newest record
-	gone     bool  // it was archived
-	archived bool  // and the archive has it
+	task *Task
+	rev  int64 // of the newest record
+	gone bool  // it was archived
+	told bool  // and history says so
+	old  *Task // as the archive has it, nil when it has not
 }
+
+// leftOut reports whether the task is in the archive and not in the snapshot.
+func (l *remains) leftOut() bool { return l.gone && l.old != nil }
 
 // rebuild makes a snapshot of the newest record of every task: in history, in
 // the archive, or a whole line of the broken file.
@@ -220,7 +231,8 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 			s.head.NoticeAt = max(s.head.NoticeAt, e.Notices[i].at())
 		}
 		if e.Event == EventArchived && left[e.Task] != nil {
-			left[e.Task].rev, left[e.Task].gone = e.Rev, true
+			l := left[e.Task]
+			l.rev, l.gone, l.told = e.Rev, true, true
 			return
 		}
 		if len(e.Record) == 0 {
@@ -246,7 +258,7 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 			have = new(remains)
 			left[l.Task.ID] = have
 		}
-		have.archived = true
+		have.old = l.Task
 		if l.Rev > have.rev {
 			have.rev, have.gone = l.Rev, true
 		}
@@ -271,13 +283,47 @@ func (b *Board) rebuild(r *Repaired) (*snapshot, error) {
 	s.head.Revision = max(rev, salvaged) + 1 // the commit adds one more
 	for _, l := range left {
 		// What the archive lost comes back.
-		if l.task != nil && !(l.gone && l.archived) {
+		if l.task != nil && !l.leftOut() {
 			s.put(l.task)
 		}
 	}
+	if err := bringBack(s, left); err != nil {
+		return nil, err
+	}
+	for id, l := range left {
+		if l.task != nil && l.leftOut() && !l.told {
+			r.archived = append(r.archived, id)
+		}
+	}
+	slices.SortFunc(r.archived, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
 	next, err := b.highestID(s)
 	s.head.NextTask = next + 1
 	return s, err
+}
+
+// bringBack puts back what tasks of the snapshot depend on: a gc that died behind
+// its archive lines has archived nothing, and somebody may have depended on
+// such a task since.
+func bringBack(s *snapshot, left map[string]*remains) error {
+	for i := 0; i < len(s.lines); i++ {
+		task, err := s.at(i)
+		if err != nil {
+			return err
+		}
+		for _, id := range task.DependsOn {
+			l := left[id]
+			if _, there := s.find(number(id)); there || l == nil || !l.leftOut() {
+				continue
+			}
+			if l.task == nil {
+				l.task = l.old
+			}
+			l.gone = false
+			s.put(l.task)
+			i = -1 // it may depend on others, and lines have moved
+		}
+	}
+	return nil
 }
 
 // salvage uses the lines of the broken file that are whole, unless history is

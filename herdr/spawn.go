@@ -268,7 +268,12 @@ func (s *Spawner) Close(ctx context.Context, spawnID string) error {
 		return err
 	}
 	if l.Pane != "" {
-		if err := s.Client.CloseOwn(ctx, l.Pane, l.Terminal, s.Here); err != nil {
+		client, here := s.Client, s.Here
+		if l.Socket != "" && l.Socket != client.Path {
+			// It is a pane of another herdr, of which this one knows nothing.
+			client, here = New(l.Socket), Here{}
+		}
+		if err := client.CloseOwn(ctx, l.Pane, l.Terminal, here); err != nil {
 			return err
 		}
 	}

@@ -481,3 +481,17 @@ func TestSpawnHelper(t *testing.T) {
 		}
 	}
 }
+
+// A pane is closed where it is, whichever herdr the caller knows of.
+func TestCloseElsewhere(t *testing.T) {
+	t.Parallel()
+	s, other := newSite(t), newSite(t)
+	l := s.spawn(s.request("ann"))
+	other.sp.Leases = s.sp.Leases
+	if err := other.sp.Close(t.Context(), "spawn-ann"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.Get(l.Pane); ok || len(s.leases()) != 0 {
+		t.Errorf("the pane is open: %v, leases %v", ok, s.leases())
+	}
+}

@@ -47,7 +47,7 @@ func (c *spawnCmd) Help() string {
 		"with the messages on its input; exit 0 marks them read, and anything else tries again later. A role with worktree gets a git worktree. " +
 		"There are no flags for model, directory or tools: make a variant of the role. " +
 		"Exit codes: 1 the process or the worktree could not be made; 3 no such agent; 4 the name is in use, or as many residents live as may (TEAMS_MAX, 8). " +
-		"With --wait: 0 completed, 1 failed, 2 it stopped without a report, 124 no report in time. The report stays in the leader's mailbox."
+		"With --wait: 0 completed, 1 failed, 2 it stopped without a report or waits for a person, 124 no report in time. The report stays in the leader's mailbox."
 }
 
 // SetCommand implements commandTaker.

@@ -57,6 +57,7 @@ func (c *waitCmd) Run(ctx context.Context, e *Env) error {
 	}
 	ctx, cancel := deadline(ctx, c.Timeout)
 	defer cancel()
+	e.tellPolling(t, poll)
 	live := e.Live("waiting")
 	list, err := t.Wait(ctx, b, team.WaitRequest{
 		IDs: idList(c.IDs), Any: c.Any, Until: fsboard.State(c.Until), Poll: poll,

@@ -13,12 +13,13 @@ type binaries struct {
 	teams   string
 	withCgo string // teams by plain go build; "" when it was not built here
 	nothing string // the Go program that does nothing
+	peak    string // tells the peak memory of the command it runs
 }
 
 // build builds both programs as README says, without cgo; teams only when there
 // is none yet.
 func build(ctx context.Context, dir, teams string) (b binaries, err error) {
-	b.nothing = filepath.Join(dir, "nothing")
+	b.nothing, b.peak = filepath.Join(dir, "nothing"), filepath.Join(dir, "peak")
 	if teams != "" {
 		if b.teams, err = filepath.Abs(teams); err != nil {
 			return b, err
@@ -33,19 +34,23 @@ func build(ctx context.Context, dir, teams string) (b binaries, err error) {
 			return b, err
 		}
 	}
-	src := filepath.Join(dir, "src")
-	if err := os.Mkdir(src, 0o700); err != nil {
+	if err := buildText(ctx, filepath.Join(dir, "src-nothing"), b.nothing, "package main\n\nfunc main() {}\n"); err != nil {
 		return b, err
 	}
-	for name, text := range map[string]string{
-		"go.mod":  "module nothing\n\ngo 1.26\n",
-		"main.go": "package main\n\nfunc main() {}\n",
-	} {
+	return b, buildText(ctx, filepath.Join(dir, "src-peak"), b.peak, peakText)
+}
+
+// buildText builds the program of one file in the directory src.
+func buildText(ctx context.Context, src, out, text string) error {
+	if err := os.Mkdir(src, 0o700); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"go.mod": "module " + filepath.Base(out) + "\n\ngo 1.26\n", "main.go": text} {
 		if err := os.WriteFile(filepath.Join(src, name), []byte(text), 0o600); err != nil {
-			return b, err
+			return err
 		}
 	}
-	return b, goBuild(ctx, src, b.nothing, ".", "CGO_ENABLED=0")
+	return goBuild(ctx, src, out, ".", "CGO_ENABLED=0")
 }
 
 func goBuild(ctx context.Context, dir, out, pkg string, env ...string) error {

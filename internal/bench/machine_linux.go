@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,4 +25,18 @@ func fileSystem(st *unix.Statfs_t) string {
 		return "nfs"
 	}
 	return fmt.Sprintf("file system type %#x", uint64(st.Type))
+}
+
+// residentSet is how much of a process is in memory now, in MB.
+func residentSet(pid int) (float64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		if text, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			return megabytes(text)
+		}
+	}
+	return 0, fmt.Errorf("process %d has no memory", pid)
 }

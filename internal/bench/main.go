@@ -2,20 +2,22 @@
 // fork to the exit, beside a Go program that does nothing and beside other
 // tools that do like things.
 //
-//	go run ./internal/bench            20 runs of everything
-//	go run ./internal/bench -quick     a look, in less than 20 s
+//	go run ./internal/bench            20 runs of everything, in less than 3 minutes
+//	go run ./internal/bench -quick     a look, in less than 25 s
+//	go run ./internal/bench -big       a board of 100,000 tasks too
 //	go run ./internal/bench -n 50 -o bench.json
 //
-// It builds both programs as README says, and makes boards of 10, 1,000
-// and 10,000 tasks with the built teams in a temporary directory, which it
-// removes. The rows of one round run one after the other (A B C A B C …), so
+// It builds both programs as README says, and makes boards of 10, 100, 1,000
+// and 10,000 tasks, and mailboxes of as many messages, with the built teams in
+// a temporary directory, which it removes. The rows of one round run one after the other (A B C A B C …), so
 // that a busy moment of the machine falls on all of them. What a row needs
 // beforehand, and what undoes it, is not timed. The figures that count are
 // ratios to the program that does nothing; milliseconds are those of one
 // machine and one moment.
 //
-// nq, tsp and taskwarrior are measured too where they are in PATH, and claim,
-// submit and send on a MooseFS that is mounted twice where that is installed.
+// nq, tsp, taskwarrior, mdeliver (of mblaze), amq and bd are measured too where
+// they are in PATH, and claim, submit and send on a MooseFS that is mounted
+// twice where that is installed.
 package main
 
 import (
@@ -26,6 +28,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,7 +38,9 @@ import (
 // settings are the flags.
 type settings struct {
 	runs   int           // of each row
-	large  int           // tasks of the largest board
+	large  int           // tasks of the largest board, unless big
+	big    bool          // one ten times as large too
+	quick  bool          // leave out what lies between the extremes
 	crowds []int         // how many claimers at once
 	window time.Duration // for how long they claim
 	dir    string        // where the temporary directory is made
@@ -72,11 +77,12 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		s.crowds, err = numbers(list)
 		return err
 	})
-	quick := flags.Bool("quick", false, "5 runs of each row, and short crowds of 2 and 64 claimers")
+	flags.BoolVar(&s.big, "big", false, "a board of 100,000 tasks too")
+	flags.BoolVar(&s.quick, "quick", false, "5 runs of each row, and short crowds of 2 and 64 claimers")
 	if err := flags.Parse(args); err != nil {
 		return flag.ErrHelp
 	}
-	if *quick {
+	if s.quick {
 		s.runs, s.crowds, s.window, s.shared = 5, []int{2, 64}, 1200*time.Millisecond, false
 	}
 	if s.runs < 0 || flags.NArg() > 0 {
@@ -117,6 +123,19 @@ func numbers(list string) ([]int, error) {
 	return out, nil
 }
 
+// sizes are the numbers of tasks of the boards, in order.
+func (s *settings) sizes() []int {
+	sizes := []int{small, s.large}
+	if !s.quick {
+		sizes = append(sizes, s.large/100, s.large/10)
+	}
+	if s.big {
+		sizes = append(sizes, 10*s.large)
+	}
+	slices.Sort(sizes)
+	return slices.Compact(slices.DeleteFunc(sizes, func(n int) bool { return n < small }))
+}
+
 // measure makes the temporary directory, builds, and runs the rounds.
 func measure(ctx context.Context, s settings, progress io.Writer) (r *report, err error) {
 	dir, err := os.MkdirTemp(s.dir, "teams-bench-")
@@ -135,7 +154,7 @@ func measure(ctx context.Context, s settings, progress io.Writer) (r *report, er
 	r = &report{Machine: machineOf(dir), Runs: s.runs}
 	if s.runs > 0 {
 		step("making the boards")
-		rows, undo, err := allRows(bin, dir, s.large)
+		rows, undo, err := allRows(bin, dir, s, progress)
 		defer undo()
 		if err != nil {
 			return nil, err
@@ -151,6 +170,12 @@ func measure(ctx context.Context, s settings, progress io.Writer) (r *report, er
 		step("%d rounds of %d rows", s.runs, len(rows))
 		if r.Rows, err = rounds(ctx, rows, s.runs); err != nil {
 			return nil, err
+		}
+	}
+	if s.runs > 0 {
+		step("memory")
+		if r.Memory, err = measureMemory(bin, dir, []int{small, s.large}); err != nil {
+			return nil, fmt.Errorf("memory: %w", err)
 		}
 	}
 	for _, n := range s.crowds {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +12,9 @@ import (
 )
 
 // peerRows are the other tools, as far as they are in PATH. They keep their
-// state below dir. undo ends the server of tsp.
-func peerRows(dir string) (rows []row, undo func(), err error) {
+// state below dir. undo ends the server of tsp. Of amq and bd there are many
+// versions, so one that does not take these command lines is left out.
+func peerRows(dir string, progress io.Writer) (rows []row, undo func(), err error) {
 	undo = func() {}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, undo, err
@@ -49,6 +53,28 @@ func peerRows(dir string) (rows []row, undo func(), err error) {
 			return nil, undo, err
 		}
 		rows = append(rows, more...)
+	}
+	if path, err := exec.LookPath("mdeliver"); err == nil {
+		r, err := mdeliverRow(path, filepath.Join(dir, "mdeliver"), env)
+		if err != nil {
+			return nil, undo, err
+		}
+		rows = append(rows, r)
+	}
+	for _, peer := range []struct {
+		name string
+		row  func(path, dir string, env []string) (row, error)
+	}{{"amq", amqRow}, {"bd", bdRow}} {
+		path, err := exec.LookPath(peer.name)
+		if err != nil {
+			continue
+		}
+		r, err := peer.row(path, filepath.Join(dir, peer.name), env)
+		if err != nil {
+			fmt.Fprintf(progress, "bench: %s is left out: %v\n", peer.name, err)
+			continue
+		}
+		rows = append(rows, r)
 	}
 	return rows, undo, nil
 }
@@ -93,4 +119,70 @@ func taskwarriorRows(path, dir string, env []string) ([]row, error) {
 			cmd: func() command { n++; return task(strconv.Itoa(n%small+1), "start") },
 		},
 	}, nil
+}
+
+// mdeliverRow delivers a message into a maildir, with the program of mblaze.
+func mdeliverRow(path, dir string, env []string) (row, error) {
+	box, letter := filepath.Join(dir, "box"), filepath.Join(dir, "letter")
+	for _, sub := range []string{"tmp", "new", "cur"} {
+		if err := os.MkdirAll(filepath.Join(box, sub), 0o700); err != nil {
+			return row{}, err
+		}
+	}
+	const text = "From: ann@localhost\nTo: bob@localhost\nSubject: The parser\n\nThe parser is done, see parse.go\n"
+	return row{
+		name: "mblaze: mdeliver",
+		cmd:  func() command { return command{argv: []string{path, box}, env: env, dir: dir, stdin: letter} },
+		after: func([]byte) error { // else the mailbox would grow
+			return errors.Join(os.RemoveAll(filepath.Join(box, "new")), os.Mkdir(filepath.Join(box, "new"), 0o700))
+		},
+	}, os.WriteFile(letter, []byte(text), 0o600)
+}
+
+// amqRow sends a message from one agent to another.
+func amqRow(path, dir string, env []string) (row, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return row{}, err
+	}
+	root := filepath.Join(dir, "mail")
+	env = append(env[:len(env):len(env)], "AM_ROOT="+root, "AM_ME=ann")
+	amq := func(args ...string) command {
+		return command{argv: append([]string{path}, args...), env: env, dir: dir}
+	}
+	send := func() command { return amq("send", "--to", "bob", "--body", "The parser is done, see parse.go") }
+	for _, c := range []command{amq("init", "--root", root, "--agents", "ann,bob"), send()} {
+		if _, _, err := c.run(); err != nil {
+			return row{}, err
+		}
+	}
+	return row{name: rowAmq, cmd: send}, nil
+}
+
+// bdRow claims an issue that was just made.
+func bdRow(path, dir string, env []string) (row, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return row{}, err
+	}
+	bd := func(args ...string) command {
+		return command{argv: append([]string{path}, args...), env: env, dir: dir}
+	}
+	if _, _, err := bd("init", "--prefix", "bench").run(); err != nil {
+		return row{}, err
+	}
+	var issue struct{ ID string }
+	add := func() error {
+		_, out, err := bd("create", "Move module 1 to the new interface", "--json").run()
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(out, &issue)
+	}
+	claim := func() command { return bd("update", issue.ID, "--claim") }
+	if err := add(); err != nil {
+		return row{}, err
+	}
+	if _, _, err := claim().run(); err != nil {
+		return row{}, err
+	}
+	return row{name: "beads: bd update --claim", before: add, cmd: claim}, nil
 }

@@ -21,6 +21,8 @@ type command struct {
 	argv []string // argv[0] is a path
 	env  []string
 	dir  string
+	// stdin is the path of a file, "" for none.
+	stdin string
 	// exit is the exit code that is expected.
 	exit int
 	// detached: the process leaves another one behind that keeps its output
@@ -40,7 +42,13 @@ func (c command) run() (sample, []byte, error) {
 		return s, nil, err
 	}
 	defer null.Close()
-	stdout, stderr := null, null
+	stdin, stdout, stderr := null, null, null
+	if c.stdin != "" {
+		if stdin, err = os.Open(c.stdin); err != nil {
+			return s, nil, err
+		}
+		defer stdin.Close()
+	}
 	out, errOut := new(bytes.Buffer), new(bytes.Buffer)
 	var readers []chan struct{}
 	if !c.detached {
@@ -64,7 +72,7 @@ func (c command) run() (sample, []byte, error) {
 		}
 	}
 	start := time.Now()
-	p, err := os.StartProcess(c.argv[0], c.argv, &os.ProcAttr{Dir: c.dir, Env: c.env, Files: []*os.File{null, stdout, stderr}})
+	p, err := os.StartProcess(c.argv[0], c.argv, &os.ProcAttr{Dir: c.dir, Env: c.env, Files: []*os.File{stdin, stdout, stderr}})
 	if err != nil {
 		return s, nil, err
 	}

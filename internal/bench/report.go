@@ -16,6 +16,7 @@ type report struct {
 	Runs    int      `json:"runs"` // of each row
 	Rows    []result `json:"rows"`
 	Crowds  []crowd  `json:"crowds"`
+	Memory  []memory `json:"memory"`
 	Targets []target `json:"targets"`
 
 	Shared []compared `json:"shared,omitempty"`
@@ -83,6 +84,7 @@ func (r *report) writeTable(w io.Writer) error {
 		}
 		writeColumns(&out, rows)
 	}
+	r.writeMemory(&out)
 	r.writeShared(&out)
 	out.WriteByte('\n')
 	rows := [][]string{{"target", "", "is", ""}}

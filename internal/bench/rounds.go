@@ -15,10 +15,10 @@ type row struct {
 	// Either may be nil. after gets what the command printed.
 	before func() error
 	after  func(out []byte) error
-	// cmd is the command line of the next run. probe is measured in this
-	// process when there is none.
+	// cmd is the command line of the next run. Where there is none, probe
+	// measures a time by itself.
 	cmd   func() command
-	probe func() error
+	probe func() (time.Duration, error)
 }
 
 // rounds runs every row once a round, and once before the first, untimed.
@@ -54,9 +54,7 @@ func (r *row) once() (s sample, err error) {
 	}
 	var out []byte
 	if r.probe != nil {
-		start := time.Now()
-		err = r.probe()
-		s.wall = time.Since(start)
+		s.wall, err = r.probe()
 	} else {
 		s, out, err = r.cmd().run()
 	}

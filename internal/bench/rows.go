@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // The names of the rows that a target speaks of.
@@ -22,6 +24,8 @@ const (
 	rowTick      = "tick, idle"
 	rowTaskAdd   = "taskwarrior: task add"
 	rowTaskStart = "taskwarrior: task start"
+	rowStatus    = "status"
+	rowAmq       = "amq: amq send"
 )
 
 // small is the number of tasks of the small board.
@@ -29,11 +33,16 @@ const small = 10
 
 // allRows makes the boards and the rows. undo ends what was started for them;
 // it is never nil.
-func allRows(bin binaries, dir string, large int) (rows []row, undo func(), err error) {
-	undo = func() {}
+func allRows(bin binaries, dir string, s settings, progress io.Writer) (rows []row, undo func(), err error) {
+	var ends []func()
+	undo = func() {
+		for _, end := range ends {
+			end()
+		}
+	}
 	rows = append(startRows(bin), probeRow(filepath.Join(dir, "probe")))
-	for _, size := range []int{small, max(large/10, small), large} {
-		more, err := boardRows(bin.teams, filepath.Join(dir, "board-"+strconv.Itoa(size)), size, size == small || size == large)
+	for _, size := range s.sizes() {
+		more, err := boardRows(bin.teams, filepath.Join(dir, "board-"+strconv.Itoa(size)), size, size == small || size == s.large)
 		if err != nil {
 			return nil, undo, err
 		}
@@ -48,12 +57,18 @@ func allRows(bin binaries, dir string, large int) (rows []row, undo func(), err 
 		return nil, undo, err
 	}
 	rows = append(rows, gate, send)
-	mail, err := mailRows(bin.teams, filepath.Join(dir, "mailboxes"))
+	mail, err := mailRows(bin.teams, filepath.Join(dir, "mailboxes"), s.quick)
 	if err != nil {
 		return nil, undo, err
 	}
-	rows = append(rows, mail...)
-	peers, undo, err := peerRows(filepath.Join(dir, "peers"))
+	wake, end, err := wakeRows(bin.teams, filepath.Join(dir, "wake"))
+	ends = append(ends, end)
+	if err != nil {
+		return nil, undo, err
+	}
+	rows = append(append(rows, mail...), wake...)
+	peers, end, err := peerRows(filepath.Join(dir, "peers"), progress)
+	ends = append(ends, end)
 	return append(rows, peers...), undo, err
 }
 
@@ -98,6 +113,9 @@ func boardRows(bin, dir string, size int, all bool) ([]row, error) {
 			cmd:   func() command { return w.command("claim", "-q") },
 			after: func(out []byte) error { return w.do("release", string(bytes.TrimSpace(out))) },
 		},
+		{name: rowList, cmd: func() command { return b.leader("task", "list", "--limit", "20") }},
+		{name: rowStatus, cmd: func() command { return b.leader("status") }},
+		{name: rowTick, cmd: func() command { return b.leader("tick") }},
 	}
 	if all {
 		var harness *os.File
@@ -125,8 +143,6 @@ func boardRows(bin, dir string, size int, all bool) ([]row, error) {
 				after:  func([]byte) error { return b.reopen(id) },
 			},
 			row{name: rowAdd, cmd: func() command { return b.leader("task", "add", "Look at the log of the build", "-q") }},
-			row{name: rowList, cmd: func() command { return b.leader("task", "list", "--limit", "20") }},
-			row{name: rowTick, cmd: func() command { return b.leader("tick") }},
 			row{
 				name: "tick, one marker",
 				before: func() error {
@@ -197,31 +213,33 @@ func probeRow(dir string) row {
 			n++
 			return os.MkdirAll(dir, 0o700)
 		},
-		probe: func() error {
+		probe: func() (took time.Duration, err error) {
+			start := time.Now()
+			defer func() { took = time.Since(start) }()
 			temp, name := filepath.Join(dir, ".temp"), filepath.Join(dir, fmt.Sprint(n))
 			f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			defer f.Close()
 			if _, err := f.Write(bytes.Repeat([]byte("x"), 300)); err != nil {
-				return err
+				return 0, err
 			}
 			if err := f.Sync(); err != nil {
-				return err
+				return 0, err
 			}
 			if err := os.Link(temp, name); err != nil {
-				return err
+				return 0, err
 			}
 			if err := os.Remove(temp); err != nil {
-				return err
+				return 0, err
 			}
 			d, err := os.Open(dir)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			defer d.Close()
-			return d.Sync()
+			return 0, d.Sync()
 		},
 	}
 }

@@ -16,27 +16,50 @@ type target struct {
 // two runs of the same differ by.
 const flat = 1.25
 
+// usual is the largest number of tasks that a board is expected to have.
+const usual = 10_000
+
 // judge compares the figures with the targets of the design. A target whose
 // rows were not measured is left out.
 func (r *report) judge() {
 	sizes := r.sizes()
-	low, high := sizes[0], sizes[len(sizes)-1]
+	low := sizes[0]
 	r.ratio(rowVersion, rowVersion, 0, rowNothing, 0, 1.6)
 	r.ratio(rowHelp, rowHelp, 0, rowNothing, 0, 6)
 	r.ratio(rowClaim, rowClaim, low, rowNothing, 0, 4)
 	r.ratio(rowClaimNext, rowClaimNext, low, rowNothing, 0, 4)
 	r.ratio(rowSubmit, rowSubmit, low, rowNothing, 0, 4)
 	r.ratio(rowSend, rowSend, 0, rowNothing, 0, 4)
-	grows := func(name string, limit float64) {
-		r.ratio(fmt.Sprintf("%s, %d tasks to %d", name, high, low), name, high, name, low, limit)
+	for i, high := range sizes[1:] {
+		grows := func(name string, limit float64) {
+			r.ratio(fmt.Sprintf("%s, %d tasks to %d", name, high, low), name, high, name, low, limit)
+		}
+		switch {
+		case high > usual:
+			grows(rowClaimNext, 12)
+			grows(rowTick, flat)
+		case i == len(sizes)-2 || sizes[i+2] > usual: // the largest of the usual ones
+			grows(rowClaimNext, 3)
+			grows(rowList, 4)
+			grows(rowTick, flat)
+		}
 	}
-	grows(rowClaimNext, 3)
-	grows(rowList, 4)
-	grows(rowTick, flat)
 	r.ratio(rowRecvMany+", to none", rowRecvMany, 0, rowRecv, 0, flat)
+	r.ratio("send to amq send", rowSend, 0, rowAmq, 0, 1)
 	r.ratio("claim to task start of taskwarrior", rowClaim, low, rowTaskStart, low, 1)
 	r.ratio("task add to that of taskwarrior", rowAdd, low, rowTaskAdd, low, 1)
 	r.crowdTargets()
+	r.atMost("ms of "+rowWake, rowWake, 5)
+	r.atMost("ms of "+rowResident, rowResident, 20)
+	r.memoryTargets()
+}
+
+// atMost adds the target that something takes at most so many ms.
+func (r *report) atMost(name, row string, limit float64) {
+	if a := r.find(row, 0); a != nil {
+		v := a.Wall.Median / 1e3
+		r.Targets = append(r.Targets, target{Name: name, Value: v, Limit: limit, Met: v <= limit})
+	}
 }
 
 // ratio adds the target that one row costs at most limit times another.

@@ -30,6 +30,7 @@ const (
 	Blocked          Code = "blocked"
 	NoMail           Code = "no_mail"
 	RecipientStopped Code = "recipient_stopped"
+	AwaitingHuman    Code = "awaiting_human"
 	NotFound         Code = "not_found"
 	NoSession        Code = "no_session"
 	BoardDrained     Code = "board_drained"
@@ -77,6 +78,7 @@ func Table() []Entry {
 		{Blocked, 2, "the named task is blocked or waits for its back-off"},
 		{NoMail, 2, "there is no unread message"},
 		{RecipientStopped, 2, "the teammate whose reply was waited for has stopped"},
+		{AwaitingHuman, 2, "the teammate whose report was waited for waits for a person"},
 		{NotFound, 3, "no such task, teammate or file"},
 		{NoSession, 3, "the session has no state yet"},
 		{BoardDrained, 3, "every task is terminal, or can never become claimable for this worker"},

@@ -31,14 +31,20 @@ type lateName struct {
 
 func nameLater(path string, fl *flock.Flock) *lateName {
 	n := &lateName{path: path, fl: fl, since: Now()}
-	n.timer = time.AfterFunc(nameAfter, func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if !n.ended {
-			n.written = n.write(func(fd int) { writeHolder(fd, n.since) })
-		}
-	})
+	n.timer = time.AfterFunc(nameAfter, n.now)
 	return n
+}
+
+// now writes the holder, unless the lock was let go or names it already.
+func (n *lateName) now() {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.ended && !n.written {
+		n.written = n.write(func(fd int) { writeHolder(fd, n.since) })
+	}
 }
 
 // end is called before the lock is let go.

@@ -50,6 +50,15 @@ func TestLateName(t *testing.T) {
 	if _, err := ReadHolder(path); errs.CodeOf(err) != errs.NotFound {
 		t.Errorf("after the end: %v", err)
 	}
+	// What is held for as long as something runs says so at once.
+	l, ok, err := AcquireTenure(path, time.Second)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if h, err := ReadHolder(path); err != nil || h.PID != os.Getpid() {
+		t.Errorf("of a tenure: %+v %v", h, err)
+	}
+	l.Unlock()
 	// A file that was replaced meanwhile is not written into.
 	l = take()
 	if err := os.Rename(path, path+"-old"); err != nil {

@@ -149,9 +149,9 @@ func sharedPause(waited time.Duration) time.Duration {
 	case waited < time.Second:
 		return 10*time.Millisecond + rand.N(40*time.Millisecond)
 	case waited < 3*time.Second:
-		return 3*time.Millisecond + rand.N(12*time.Millisecond)
+		return 6*time.Millisecond + rand.N(18*time.Millisecond)
 	}
-	return time.Millisecond + rand.N(3*time.Millisecond)
+	return 4*time.Millisecond + rand.N(8*time.Millisecond) // a try costs every host something
 }
 
 func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
@@ -198,6 +198,9 @@ func AcquireTenure(path string, patience time.Duration) (*Lock, bool, error) {
 	for {
 		l, ok, err := TryAcquire(path)
 		left := time.Until(end)
+		if ok {
+			l.name.now()
+		}
 		if ok || err != nil || left <= 0 {
 			return l, ok, err
 		}

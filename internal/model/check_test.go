@@ -37,7 +37,7 @@ func (w *world) check() []string {
 	}
 	w.checkMail(t)
 	broken := w.broken
-	w.broken = nil
+	w.broken, w.ended = nil, false
 	return broken
 }
 
@@ -176,7 +176,6 @@ func (w *world) checkBoard(b *fsboard.Board) {
 		}
 	}
 	if w.ended {
-		w.ended = false
 		for task, token := range holder {
 			w.wrong("the session has ended, and %s is held under %s", task, token)
 		}

@@ -42,7 +42,8 @@ func (m *machine) done(t *rapid.T, v verb, o *op, out outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if out.dead || out.err != nil {
-		if list := m.printed[o.last]; len(list) > 0 { // it was shown, and perhaps not marked
+		for _, id := range o.shown { // shown, and perhaps not marked
+			list := m.printed[id]
 			list[len(list)-1].sure = false
 		}
 	}

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +13,6 @@ import (
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/team"
 )
-
-type contextT = context.Context
 
 // send draws a message: from anybody, to anybody, with a key or to be held now
 // and then.
@@ -80,7 +77,7 @@ func (w *world) recv(t *rapid.T, c *caller) verb {
 			k.show(m, who)
 			return nil
 		}}
-		if batch {
+		if k.batch = batch; batch {
 			r.Batch = func(list []*inbox.Message, _ int) error {
 				for _, m := range list {
 					k.show(m, who)
@@ -110,7 +107,10 @@ func (k *call) show(m *inbox.Message, who team.Identity) {
 	id := who.Name + "/" + m.ID
 	first := len(w.printed[id]) == 0
 	w.printed[id] = append(w.printed[id], print{by: who.SpawnID, sure: true})
-	k.last = id
+	if !k.batch {
+		k.shown = k.shown[:0] // the one before was marked before this one was shown
+	}
+	k.shown = append(k.shown, id)
 	if a, known := w.bodies[string(m.Body)]; known && m.Kind != inbox.KindNotice {
 		if a.from != m.From {
 			w.wrong("%s was shown as from %s", m.ID, m.From)
@@ -199,7 +199,8 @@ func (w *world) endSession(c *caller) verb {
 				delete(w.sent, id)
 			}
 		}
-		w.watched = map[string]int{}
+		// With the clock set back, the ids of the next session may be lower.
+		w.watched, w.order = map[string]int{}, map[string]string{}
 		w.ended = err == nil
 		return notYet(err)
 	}}

@@ -13,7 +13,7 @@ var long = flag.Bool("long", false, "run the state machine for long")
 // TestTeam drives a team through random verbs, crashes, failing calls, overlaps
 // and steps of the clock.
 func TestTeam(t *testing.T) {
-	checks := "50"
+	checks := "60"
 	if *long {
 		checks = "3000"
 	}

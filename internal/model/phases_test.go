@@ -70,6 +70,21 @@ func (m *machine) Break(t *rapid.T) {
 	}
 }
 
+// End ends the session, or dies at it.
+func (m *machine) End(t *rapid.T) {
+	if m.held != nil || rapid.IntRange(0, 2).Draw(t, "really") > 0 {
+		t.Skip("not often")
+	}
+	v := m.endSession(m.callers[0])
+	if rapid.Bool().Draw(t, "dies") {
+		m.run(t, v, trouble{dieAt: rapid.IntRange(1, 150).Draw(t, "call")})
+		return
+	}
+	if out := m.run(t, v, trouble{}); out.err != nil {
+		m.fatal(t, "session end: %v", out.err)
+	}
+}
+
 // historyIsWhole says whether the file has every event of the snapshot.
 func (m *machine) historyIsWhole(b *fsboard.Board) bool {
 	rev, err := b.Revision()

@@ -149,7 +149,7 @@ func (m *machine) atRest(t *rapid.T) {
 	defer m.mu.Unlock()
 	wrong = append(wrong, m.settled(tm, b)...)
 	for _, f := range m.mail(tm) {
-		if f.place == "inbox/new" || f.place == "outbox/new" {
+		if f.place == "inbox/new" || f.place == "outbox/new" || f.place == "kept" {
 			if f.box != "eve" {
 				wrong = append(wrong, fmt.Sprintf("%s lies in %s of %s", f.m.ID, f.place, f.box))
 			}

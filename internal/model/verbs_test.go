@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -88,17 +89,12 @@ func (w *world) drawBusy(t *rapid.T) verb {
 }
 
 func (w *world) leaderVerb(t *rapid.T, c *caller) verb {
-	switch rapid.IntRange(0, 15).Draw(t, "verb") {
-	case 15:
-		if w.held == nil && rapid.IntRange(0, 2).Draw(t, "really") == 0 {
-			return w.endSession(c)
-		}
-		return w.recv(t, c)
+	switch rapid.IntRange(0, 14).Draw(t, "verb") {
 	case 0, 1, 2, 3:
 		return w.add(t, c)
 	case 4:
 		return w.onTask(t, c, "cancel", func(k *call, id string) error {
-			_, err := k.b.Cancel(k.ctx, id, "", rapidFalse)
+			_, err := k.b.Cancel(k.ctx, id, "", false)
 			return err
 		})
 	case 5:
@@ -129,15 +125,15 @@ func (w *world) leaderVerb(t *rapid.T, c *caller) verb {
 			}
 			return k.t.Fix(k.ctx, k.b)
 		}}
-	case 10, 11, 12:
+	case 10, 11:
 		return w.send(t, c)
+	case 12:
+		return w.watch(t, c)
 	case 13:
 		return w.unreadVerb(t, c)
 	}
 	return w.recv(t, c)
 }
-
-const rapidFalse = false
 
 // notYet lets pass that there is no board yet.
 func notYet(err error) error {
@@ -314,7 +310,7 @@ func (w *world) leave(c *caller) verb {
 		if err != nil {
 			return err
 		}
-		_, err = k.t.Leave(k.ctx, id.Name, id.SpawnID, func(_ contextT, tm team.Teammate) error {
+		_, err = k.t.Leave(k.ctx, id.Name, id.SpawnID, func(_ context.Context, tm team.Teammate) error {
 			_, _, err := k.b.ReleaseAll(k.ctx, tm.Name, tm.SpawnID, "left")
 			return notYet(err)
 		})

@@ -91,7 +91,8 @@ type op struct {
 	who   *caller
 	name  string
 	told  []func() // what it has told its caller, when it lives to do so
-	last  string   // the message that it showed last
+	shown []string // the messages that it has shown and not marked yet, as far as it is known
+	batch bool     // it shows all before it marks any
 	loose bool     // it overlaps with another of the same name
 }
 

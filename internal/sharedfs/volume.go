@@ -138,7 +138,7 @@ func (v *Volume) mount(at string, port int) error {
 }
 
 func mounted(at string) bool {
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := os.ReadFile("/proc/thread-self/mountinfo")
 	return err == nil && strings.Contains(string(mounts), " "+at+" ")
 }
 

@@ -36,9 +36,8 @@ func TestClaimersOnBothHosts(t *testing.T) {
 	for round := range rounds {
 		id := fmt.Sprintf("t_%d", round+1)
 		procs := make([]*proc, len(all))
-		for i, k := range rand.Perm(len(all)) {
+		for _, k := range rand.Perm(len(all)) {
 			procs[k] = all[k].start("claim", id, "--max", "1000", "-q")
-			_ = i
 		}
 		var winner string
 		for k, p := range procs {
@@ -139,6 +138,7 @@ func TestStormOnBothHosts(t *testing.T) {
 // TestFrozenHost freezes what runs on one host for longer than its leases last:
 // the other takes its tasks over, and what it hands in afterwards is refused.
 func TestFrozenHost(t *testing.T) {
+	t.Parallel()
 	a, b := twoHosts(t)
 	const tasks = 4
 	a.addTasks(tasks, "")
@@ -282,6 +282,7 @@ func TestStoppedFileSystem(t *testing.T) {
 
 // A gate runs on the host of the claim, whoever looks after the board.
 func TestGateStaysOnItsHost(t *testing.T) {
+	t.Parallel()
 	a, b := twoHosts(t)
 	mark := filepath.Join(a.project, "ran-on")
 	a.addTasks(2, "hostname >> "+mark)
@@ -319,6 +320,7 @@ func TestGateStaysOnItsHost(t *testing.T) {
 
 // What a host is told of the other's processes.
 func TestLivenessElsewhere(t *testing.T) {
+	t.Parallel()
 	a, b := twoHosts(t)
 	life := func(h *host, name string) string {
 		out := h.ok("status", name)

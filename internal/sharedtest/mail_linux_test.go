@@ -97,6 +97,7 @@ func TestMailBetweenHosts(t *testing.T) {
 // TestWaitForMailFromElsewhere: recv --wait says once that it looks, and has what
 // the other host sent within two of its looks.
 func TestWaitForMailFromElsewhere(t *testing.T) {
+	t.Parallel()
 	a, b := twoHosts(t)
 	a.ok("join", "ann", "-q")
 	b.ok("join", "bob", "-q")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -29,6 +30,10 @@ var volume *sharedfs.Volume
 // whyLocal is why there is none.
 var whyLocal error
 
+// The first thread stays what it is: it would go on after a goroutine that became
+// a host on it has ended, and speak for the process.
+func init() { runtime.LockOSThread() }
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(run(m))
@@ -36,7 +41,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (code int) {
 	if err := canBeHosts(); err != nil {
-		fmt.Printf("internal/sharedtest: skipped, processes cannot be given another host name here: %v\n", err)
+		fmt.Printf("internal/sharedtest: skipped, processes cannot be given another host name and boot id here: %v\n", err)
 		return 0
 	}
 	dir, err := os.MkdirTemp("", "teams-shared-")
@@ -89,10 +94,10 @@ func needVolume(t *testing.T) {
 }
 
 // becomeHost gives the calling thread, and what is started from it, a host name
-// of its own. The goroutine must not end before all of that was started, and the
-// thread ends with it.
+// and a boot id of its own. The goroutine must not end before all of that was
+// started, and the thread ends with it.
 func becomeHost(name string) error {
-	lockThread()
+	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWUTS); err != nil {
 		return fmt.Errorf("unshare: %w", err)
 	}
@@ -102,6 +107,30 @@ func becomeHost(name string) error {
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err != nil || unix.ByteSliceToString(uts.Nodename[:]) != name {
 		return errors.Join(errors.New("the name did not stay"), err)
+	}
+	return otherBoot(name)
+}
+
+// otherBoot puts another boot id in the place of this machine's, in a mount
+// namespace of the thread.
+func otherBoot(name string) error {
+	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("unshare: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("private mounts: %w", err)
+	}
+	f, err := os.CreateTemp("", "teams-boot-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if _, err := fmt.Fprintf(f, "%x-boot-of-%s\n", os.Getpid(), name); err != nil {
+		return err
+	}
+	if err := unix.Mount(f.Name(), "/proc/sys/kernel/random/boot_id", "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount: %w", err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 // TestResidentStaysOnItsHost has a resident on one host get mail from the other,
 // which also ends it.
 func TestResidentStaysOnItsHost(t *testing.T) {
+	t.Parallel()
 	a, b := twoHosts(t)
 	agents := filepath.Join(a.project, ".pi", "agents")
 	if err := os.MkdirAll(agents, 0o755); err != nil {

@@ -19,6 +19,7 @@ func (h *host) doctor() (list []finding) {
 
 // TestToldThatItIsShared goes through what a user is told.
 func TestToldThatItIsShared(t *testing.T) {
+	t.Parallel()
 	a, b := twoHosts(t)
 	a.addTasks(3, "")
 	r := a.exits(0, "claim", "t_1", "--as", "ann")
@@ -85,6 +86,7 @@ func TestToldThatItIsShared(t *testing.T) {
 // TestSessionEndsElsewhere ends a session on one host and uses it on the other
 // at once: nothing that was told to the leader is lost.
 func TestSessionEndsElsewhere(t *testing.T) {
+	t.Parallel()
 	a, b := twoHosts(t)
 	a.addTasks(1, "")
 	a.ok("join", "ann", "-q")

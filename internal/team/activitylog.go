@@ -3,6 +3,7 @@ package team
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -192,6 +193,17 @@ func (t *Team) Activity(name string, n int64) (text string, end int64, err error
 	return string(data), size, nil
 }
 
+// readRange reads a part of a file that grows meanwhile: what comes after end is
+// for the next look. It is shorter when the file was replaced by a shorter one.
+func readRange(path string, from, end int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	defer f.Close()
+	return io.ReadAll(io.NewSectionReader(f, from, end-from))
+}
+
 // FollowActivity hands over what a log has beyond a position, as it comes, until
 // ctx ends or the teammate's life is over. A log that was shortened meanwhile
 // goes on with its new end.
@@ -214,11 +226,11 @@ func (t *Team) FollowActivity(tm Teammate, at int64, poll time.Duration, show fu
 			}
 			file = info
 			if info.Size() > at {
-				data, size, err := fsx.ReadTail(path, info.Size()-at)
+				data, err := readRange(path, at, info.Size())
 				if err != nil {
 					return err
 				}
-				at = size
+				at += int64(len(data))
 				if err := show(string(data)); err != nil {
 					return err
 				}

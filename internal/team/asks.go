@@ -75,10 +75,11 @@ func (p Place) answerPath(id string) string { return filepath.Join(p.asksDir(), 
 func (t *Team) Human() bool { return t.envName == "" && t.envSpawn == "" && !t.envPi }
 
 // CheckHuman refuses, with human_only, what a model must not do for a person:
-// see [Team.Human].
+// see [Team.Human]; and with leader_only who borrows a teammate's name.
 func (t *Team) CheckHuman() error {
 	if t.Human() {
-		return nil
+		_, err := t.Leader()
+		return err
 	}
 	which := EnvPiAgent
 	switch {

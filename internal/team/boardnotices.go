@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -108,11 +109,14 @@ func (t *Team) publishOwed(ctx context.Context, b *fsboard.Board) (told int, fre
 			}
 		}
 	}
-	data, err := json.Marshal(next)
-	if err == nil {
-		err = fsx.Replace(t.noticesFile(), append(data, '\n'))
+	if next.Revision != done.Revision || !slices.Equal(next.Pending, done.Pending) || !fileExists(t.noticesFile()) {
+		data, err := json.Marshal(next)
+		if err == nil {
+			err = fsx.Replace(t.noticesFile(), append(data, '\n'))
+		}
+		problems = append(problems, err)
 	}
-	return told, true, errors.Join(append(problems, err, ctx.Err())...)
+	return told, true, errors.Join(append(problems, ctx.Err())...)
 }
 
 // published reads notices.json; nothing is published when there is none. That

@@ -72,7 +72,7 @@ func (t *Team) leftDirs() (out []string) {
 // undone, processes without their host are ended, lives are finished.
 func (t *Team) fixResidents(ctx context.Context, b *fsboard.Board) error {
 	var problems []error
-	if _, err := t.UndoHalfSpawns(ctx, b); err != nil {
+	if _, err := t.UndoHalfSpawns(ctx); err != nil {
 		problems = append(problems, err)
 	}
 	all, _, err := t.List()

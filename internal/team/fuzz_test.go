@@ -160,7 +160,7 @@ func FuzzRecords(f *testing.F) {
 		// A registration is acted upon.
 		path := team.watchPath("w1")
 		write(t, path, data)
-		_, err := team.settleWatch(t.Context(), b, "w1", 0)
+		_, _, err := team.settleWatch(t.Context(), b, "w1", 0)
 		if err != nil && errs.CodeOf(err) == errs.Internal {
 			t.Fatal(err)
 		}

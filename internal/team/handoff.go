@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -24,8 +25,10 @@ func (t *Team) Handoff(b *fsboard.Board, name string) (string, error) {
 	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "# Handoff from %s\n\nYou take over the work of %s (%s), which is %s.", name, name, orWord(tm.Agent, "no role"), tm.Status)
-	if tm.Error != "" {
+	if tm.Error != "" && tm.Status == StatusStopped {
 		fmt.Fprintf(&s, " It ended with: %s", firstLine(tm.Error))
+	} else if tm.Error != "" {
+		fmt.Fprintf(&s, " Its latest trouble: %s", firstLine(tm.Error))
 	}
 	s.WriteString("\n")
 	if tm.Branch != "" {
@@ -77,8 +80,19 @@ func afterHeading(kick string) string {
 // reportsOf are the reports of a life, oldest first.
 func (t *Team) reportsOf(tm Teammate) (string, error) {
 	var all []*inbox.Message
+	ids, err := t.Outbox(tm.Name).IDs() // first: what is drained meanwhile is found with the leader
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, id := range ids {
+		if m, err := t.Outbox(tm.Name).Get(id); err == nil {
+			all = append(all, m)
+		}
+	}
+	waiting := slices.Clone(all)
 	match := func(m *inbox.Message) bool {
-		return m.From == tm.Name && (m.Spawn == tm.SpawnID || tm.SpawnID == "")
+		return m.From == tm.Name && m.Spawn == tm.SpawnID &&
+			!slices.ContainsFunc(waiting, func(w *inbox.Message) bool { return w.ID == m.ID })
 	}
 	list, _, err := t.Box(LeaderName).Find(inbox.Query{All: true, ID: maybeFrom(tm.Name), Match: match})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,15 +103,7 @@ func (t *Team) reportsOf(tm Teammate) (string, error) {
 			all = append(all, whole)
 		}
 	}
-	ids, err := t.Outbox(tm.Name).IDs()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	for _, id := range ids {
-		if m, err := t.Outbox(tm.Name).Get(id); err == nil {
-			all = append(all, m)
-		}
-	}
+	slices.SortFunc(all, func(a, b *inbox.Message) int { return strings.Compare(a.ID, b.ID) })
 	var s strings.Builder
 	for _, m := range all {
 		fmt.Fprintf(&s, "- %s%s\n  %s\n", m.Sent, suffix(" ", m.Status), strings.ReplaceAll(strings.TrimSpace(string(m.Body)), "\n", "\n  "))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -25,7 +26,7 @@ type HarnessStatus struct {
 	PID        int      `json:"pid"`
 	Since      int64    `json:"since"`      // epoch ms
 	LastChange int64    `json:"lastChange"` // when it last did something, epoch ms
-	Problems   []string `json:"problems"`   // of the last pass that had any
+	Problems   []string `json:"problems"`   // of the last pass
 
 	Process fsx.Process `json:"process"`
 }
@@ -60,14 +61,14 @@ type harness struct {
 
 	touched time.Time // when the session's directory last got a new time
 
-	slots   chan struct{}   // gates that may run at once
-	mu      sync.Mutex      // guards what follows
-	busy    map[string]bool // submissions that are being decided
-	hooking bool            // hooks are being run
-	report  []Done          // what deciders and hooks did
-	failed  []string        // what went wrong in deciders
-	hooked  []string        // what went wrong when hooks were run last
-	wake    chan struct{}   // a decider is done
+	slots   chan struct{}     // gates that may run at once
+	mu      sync.Mutex        // guards what follows
+	busy    map[string]bool   // submissions that are being decided
+	hooking bool              // hooks are being run
+	report  []Done            // what deciders and hooks did
+	failed  map[string]string // what went wrong with submissions that were to be decided
+	hooked  []string          // what went wrong when hooks were run last
+	wake    chan struct{}     // a decider is done
 	wg      sync.WaitGroup
 }
 
@@ -104,10 +105,11 @@ func (t *Team) Harness(ctx context.Context, b *fsboard.Board, o HarnessOptions) 
 	}
 	o.settleWindow = settleWindow
 	h := &harness{
-		t: t, b: b, o: o, lock: lock, dirty: true, slots: make(chan struct{}, o.Gates), busy: map[string]bool{}, wake: make(chan struct{}, 1),
+		t: t, b: b, o: o, lock: lock, dirty: true, failed: map[string]string{}, slots: make(chan struct{}, o.Gates), busy: map[string]bool{}, wake: make(chan struct{}, 1),
 		status: HarnessStatus{PID: self.PID, Since: nowMillis(), LastChange: nowMillis(), Problems: []string{}, Process: self},
 	}
-	if h.mirror, err = t.newMirror(o.Herdr, &h.status); err != nil {
+	h.save() // before the first pass, which may take long: whoever stops it must find it
+	if h.mirror, err = t.newMirror(ctx, o.Herdr, &h.status); err != nil {
 		return err
 	}
 	defer h.mirror.close()
@@ -197,8 +199,14 @@ func (h *harness) pass(ctx, gates context.Context) {
 	h.show(ctx, &r)
 	h.mu.Lock()
 	r.Done = append(r.Done, h.report...)
-	r.Problems = append(append(r.Problems, h.failed...), h.hooked...)
-	h.report, h.failed = nil, nil
+	maps.DeleteFunc(h.failed, func(id, _ string) bool { return !slices.Contains(look.Submissions, id) })
+	for _, id := range look.Submissions { // as long as it waits to be decided again
+		if what := h.failed[id]; what != "" {
+			r.Problems = append(r.Problems, what)
+		}
+	}
+	r.Problems = append(r.Problems, h.hooked...)
+	h.report = nil
 	h.mu.Unlock()
 	for _, d := range r.Done {
 		h.o.Report(d)
@@ -227,12 +235,13 @@ func (h *harness) decide(ctx context.Context, id string) {
 	h.wg.Go(func() {
 		d, err := decideOne(ctx, h.b, id)
 		var r TickReport
-		if err != nil && ctx.Err() == nil {
-			r.problem(stepDecide, err)
-		}
 		r.events(stepDecide, d.Events)
 		h.mu.Lock()
-		h.report, h.failed = append(h.report, r.Done...), append(h.failed, r.Problems...)
+		h.report = append(h.report, r.Done...)
+		delete(h.failed, id)
+		if err != nil && ctx.Err() == nil {
+			h.failed[id] = stepDecide + ": " + id + ": " + err.Error()
+		}
 		delete(h.busy, id)
 		h.mu.Unlock()
 		<-h.slots
@@ -338,6 +347,15 @@ func (t *Team) StopHarness(ctx context.Context) error {
 	}
 	if !s.Running {
 		return errs.New(errs.NotFound, "no harness runs in session %s", t.Session)
+	}
+	// One that has just begun may not have written its status yet.
+	for end := time.Now().Add(tenureWait); s.Running && s.Process.Liveness() == fsx.Dead && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if s, err = t.HarnessStatus(); err != nil {
+			return err
+		}
+	}
+	if !s.Running {
+		return nil
 	}
 	if s.Process.Liveness() != fsx.Alive {
 		return errs.New(errs.Conflict, "the harness (process %d on %s) cannot be reached from here", s.PID, s.Process.Host).

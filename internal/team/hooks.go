@@ -55,6 +55,20 @@ func (t *Team) hookKeyPath(id string) string {
 	return filepath.Join(t.NoticedDir(LeaderName), "hook-"+id)
 }
 
+// hookKey reads the key of a message. One that cannot be read counts as new.
+func (t *Team) hookKey(id string) (key hookKey) {
+	if data, err := fsx.ReadFile(t.hookKeyPath(id), 4<<10); err == nil {
+		_ = json.Unmarshal(data, &key)
+	}
+	return key
+}
+
+// waits says whether the hook is not to be called now.
+func (k *hookKey) waits() bool {
+	age := nowMillis() - k.At
+	return k.Done || k.Attempts > 0 && age >= 0 && age < (hookPause<<(k.Attempts-1)).Milliseconds()
+}
+
 // runHooks hands the leader's unread messages to the hooks, one after the other,
 // each once. A hook that fails is tried again for a while; the message stays
 // unread whatever it does. It does nothing while another process is at it.
@@ -69,7 +83,16 @@ func (t *Team) runHooks(ctx context.Context, hooks Hooks, r *TickReport) {
 		}
 		return
 	}
-	if len(ids) == 0 {
+	// Which are due is found out without the lock, since taking it is a write.
+	due := ids[:0]
+	for _, id := range ids {
+		if key := t.hookKey(id); key.waits() {
+			r.problem(stepHooks, key.problem(id))
+		} else if m, err := t.Box(LeaderName).Peek(id, false); err != nil || hooks.command(m) != "" {
+			due = append(due, id)
+		}
+	}
+	if len(due) == 0 {
 		return
 	}
 	lock, free, err := fsx.TryAcquire(filepath.Join(t.TeammateDir(LeaderName), "hooks.lock"))
@@ -78,7 +101,7 @@ func (t *Team) runHooks(ctx context.Context, hooks Hooks, r *TickReport) {
 		return
 	}
 	defer lock.Unlock()
-	for _, id := range ids {
+	for _, id := range due {
 		if ctx.Err() != nil {
 			return
 		}
@@ -88,13 +111,8 @@ func (t *Team) runHooks(ctx context.Context, hooks Hooks, r *TickReport) {
 
 // runHook hands one message to its hook, if that is due.
 func (t *Team) runHook(ctx context.Context, hooks Hooks, id string, r *TickReport) error {
-	path := t.hookKeyPath(id)
-	var key hookKey
-	if data, err := fsx.ReadFile(path, 4<<10); err == nil {
-		_ = json.Unmarshal(data, &key) // one that cannot be read counts as new
-	}
-	age := nowMillis() - key.At
-	if key.Done || key.Attempts > 0 && age >= 0 && age < (hookPause<<(key.Attempts-1)).Milliseconds() {
+	key := t.hookKey(id)
+	if key.waits() { // another process was at it
 		return key.problem(id)
 	}
 	m, err := t.Box(LeaderName).Get(id)
@@ -119,7 +137,7 @@ func (t *Team) runHook(ctx context.Context, hooks Hooks, id string, r *TickRepor
 	}
 	data, err := json.Marshal(key)
 	if err == nil {
-		err = fsx.Replace(path, append(data, '\n'))
+		err = fsx.Replace(t.hookKeyPath(id), append(data, '\n'))
 	}
 	if herr == nil {
 		r.Done = append(r.Done, Done{stepHooks, "called", id, "the hook was called for " + id})

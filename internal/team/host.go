@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -40,6 +41,9 @@ func HostPipes() (says io.WriteCloser, hears io.ReadCloser) {
 		if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 			return nil
 		}
+		// What the host runs must not hold the pipes open: the spawn takes their
+		// end for the host's.
+		syscall.CloseOnExec(int(fd))
 		return f
 	}
 	s, h := open(hostSays, "says"), open(hostHears, "hears")
@@ -201,8 +205,11 @@ func (h *host) live(ctx context.Context) error {
 	err := h.drive.run(ctx)
 	if errors.Is(err, errReplaced) {
 		h.log.Event("this life is over")
-		_ = h.drive.end(true)
-		return nil
+		if err := h.drive.end(true); err != nil {
+			h.log.Event("%v", err)
+			return err // what still runs may still write to its worktree
+		}
+		return h.replaced(context.WithoutCancel(ctx))
 	}
 	if ctx.Err() != nil {
 		h.mark(StopNow)
@@ -243,6 +250,31 @@ func (h *host) finish(cause error) error {
 	}
 	h.log.Event("ended")
 	return nil
+}
+
+// replaced finishes what only this process knows of, when the name was taken over:
+// the record is that of the next life, which has neither its worktree nor its row
+// of the ledger.
+func (h *host) replaced(ctx context.Context) error {
+	now, err := h.t.Read(h.tm.Name)
+	if err != nil || now.SpawnID == h.tm.SpawnID {
+		return ignoreMissing(err) // the session is gone, or the life was ended by another
+	}
+	if err := h.t.writeLedger(h.t.ledgerRow(h.tm, LedgerClosed, "session-report")); err != nil {
+		return err
+	}
+	if h.tm.Worktree == "" {
+		return nil
+	}
+	waits, err := h.t.decideHeld(ctx, h.b, h.tm, &lifeEnd{decide: true})
+	if err != nil || waits {
+		return err // a gate is still to run there
+	}
+	_, err = h.t.finaliseWorktree(ctx, h.tm)
+	if errs.CodeOf(err) == errs.StaleIdentity {
+		err = nil // there is no record any more to note it in
+	}
+	return err
 }
 
 func errText(err error) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,24 +11,20 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 )
 
-const (
-	maxWakeMessages = 50              // that one wake hands over
-	firstRetry      = time.Second     // pause after a failed wake
-	longestRetry    = 5 * time.Minute // its limit; it doubles up to that
-	toldAfter       = 5               // failed wakes in a row until the leader is told
-)
+// maxWakeMessages is how many messages one wake hands over.
+const maxWakeMessages = 50
 
 // execDriver runs a command once per wake, with the messages on its input. Exit
 // status 0 marks them read.
 type execDriver struct {
 	*host
-	failures int       // wakes in a row that failed
-	retryAt  time.Time // when the next may be
+	retry retry
 }
 
 func (d *execDriver) start(context.Context) error {
@@ -52,7 +47,7 @@ func (d *execDriver) run(ctx context.Context) error {
 		}
 		pause := longestWait
 		d.noteOutput(ctx, nil) // what a full disk has left undone
-		if left := time.Until(d.retryAt); left > 0 {
+		if left := time.Until(d.retry.at); left > 0 {
 			pause = min(pause, left)
 		} else if err := d.wake(ctx); err != nil {
 			return err
@@ -96,41 +91,17 @@ func (d *execDriver) wake(ctx context.Context) error {
 	case errors.Is(err, errWake) && turn != nil && turn.stopped:
 		return nil
 	case err != nil:
-		return d.wakeFailed(ctx, turn, err)
+		why := err.Error()
+		if turn != nil && turn.failed() {
+			why = turn.reason()
+		}
+		d.wakeFailed(ctx, &d.retry, why)
+		return nil
 	case turn == nil:
 		return nil // nothing was unread
 	}
-	d.failures, d.retryAt = 0, time.Time{}
+	d.retry.succeeded()
 	return d.turnDone(ctx)
-}
-
-// wakeFailed plans the next wake, and tells the leader of a row of failures
-// once.
-func (d *execDriver) wakeFailed(ctx context.Context, turn *turnResult, err error) error {
-	why := err.Error()
-	if turn != nil && turn.failed() {
-		why = turn.reason()
-	}
-	pause := min(firstRetry<<min(d.failures, 16), longestRetry)
-	d.failures++
-	d.retryAt = time.Now().Add(pause)
-	d.log.Event("%s; the messages stay unread, next attempt in %s", firstLine(why), pause)
-	if d.failures != toldAfter {
-		return nil
-	}
-	d.tellUnwakeable(ctx, d.failures, why)
-	return nil
-}
-
-// tellUnwakeable tells the leader that a teammate takes no messages.
-func (h *host) tellUnwakeable(ctx context.Context, times int, why string) {
-	body := fmt.Sprintf("%s could not be woken %d times in a row: %s\nIts mail stays unread, and it is tried again.\n", h.tm.Name, times, why)
-	_, err := h.t.notify(ctx, notice{
-		to: LeaderName, key: fmt.Sprintf("wake-%s-%s-%d", h.tm.Name, digest(h.tm.SpawnID)[:lifeDigits], nowMillis()), event: eventEscalation, body: body,
-	})
-	if err != nil {
-		h.log.Event("%v", err)
-	}
 }
 
 // turnResult is what became of one turn.
@@ -156,40 +127,21 @@ func (d *execDriver) turn(ctx context.Context, list []*inbox.Message) (*turnResu
 	d.log.Event("wake: %s", wakeText(list))
 	d.host.assigned(list)
 	var errOut tail
-	cmd := exec.Command("/bin/sh", append([]string{"-c", startGate, "sh"}, d.tm.Command...)...)
+	cmd := gated(d.tm.Command)
 	cmd.Dir, cmd.Env = d.tm.Cwd, d.environ()
 	cmd.Stdin = strings.NewReader(input.String())
 	cmd.Stdout = d.log
 	cmd.Stderr = tee(&errOut, d.log)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.WaitDelay = time.Second // a grandchild that holds the output does not hold the turn
-	gate, open, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer open.Close()
-	cmd.ExtraFiles = []*os.File{gate}
-	err = cmd.Start()
-	gate.Close()
-	if err != nil {
-		return nil, errs.New(errs.Failure, "start command: %w", err)
-	}
-	child, err := fsx.ProcessOf(cmd.Process.Pid)
-	if err == nil {
-		err = d.update(ctx, func(tm *Teammate) {
+	child, err := startGated(cmd, func(child fsx.Process) error {
+		return d.update(ctx, func(tm *Teammate) {
 			tm.Child, tm.Status = &child, StatusWorking
 			tm.ActiveAt, tm.ActiveBootMs = nowMillis(), bootMillis()
 		})
-	}
+	})
 	if err != nil {
-		open.Close() // the child sees the end of the file and leaves
-		_ = cmd.Wait()
 		return nil, err
 	}
-	if _, err := io.WriteString(open, "go\n"); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return nil, err
-	}
-	open.Close()
 	ended := make(chan struct{})
 	var werr error
 	go func() { werr = cmd.Wait(); close(ended) }()
@@ -260,9 +212,15 @@ func wakeText(list []*inbox.Message) string {
 	return fmt.Sprintf("%d messages, the first from %s: %s", len(list), list[0].From, list[0].Title)
 }
 
-// environ is the environment of what a host runs.
+// environ is the environment of what a host runs. It is in no pane, whatever pane
+// the spawn was called from: it must not report its state or title there.
 func (h *host) environ() []string {
-	env := withoutOurs(os.Environ())
+	env := herdr.Scrub(withoutOurs(os.Environ()))
+	for _, name := range [...]string{herdr.EnvSocket, herdr.EnvSession, herdr.EnvBin} {
+		if v, set := os.LookupEnv(name); set { // where herdr is, for its verbs
+			env = append(env, name+"="+v)
+		}
+	}
 	for _, v := range h.t.Vars(h.tm) {
 		env = append(env, v.Name+"="+v.Value)
 	}

@@ -24,12 +24,11 @@ type herdrDriver struct {
 	target  herdr.Target
 	isAgent bool // herdr knows the program as an agent
 
-	failures int
-	retryAt  time.Time
-	state    string // of the pane, as it was seen last
-	away     bool   // herdr could not be asked, and that was noted
-	shown    string // the end of what stands in the pane
-	at       time.Time
+	retry retry
+	state string // of the pane, as it was seen last
+	away  bool   // herdr could not be asked, and that was noted
+	shown string // the end of what stands in the pane
+	at    time.Time
 }
 
 // checkPane checks what a spawn says of its pane.
@@ -142,7 +141,7 @@ func (d *herdrDriver) run(ctx context.Context) error {
 		if err := d.watchPane(ctx); err != nil {
 			return err
 		}
-		if time.Now().After(d.retryAt) {
+		if !d.retry.early() {
 			d.deliver(ctx, false)
 			if d.isIdle() {
 				d.deliver(ctx, true)
@@ -244,20 +243,16 @@ func (d *herdrDriver) deliver(ctx context.Context, later bool) {
 	case ctx.Err() != nil:
 	case err == nil:
 		if n > 0 {
-			d.failures, d.retryAt = 0, time.Time{}
-			d.noteOutput(ctx, func(tm *Teammate) { tm.ActiveAt, tm.ActiveBootMs = nowMillis(), bootMillis() })
+			d.retry.succeeded()
+			if d.isIdle() { // a steer is no sign of life
+				d.noteOutput(ctx, func(tm *Teammate) { tm.ActiveAt, tm.ActiveBootMs = nowMillis(), bootMillis() })
+			}
 		}
 	default:
 		if !errors.Is(err, errUnshown) {
 			why = err
 		}
-		pause := min(firstRetry<<min(d.failures, 16), longestRetry)
-		d.failures++
-		d.retryAt = time.Now().Add(pause)
-		d.log.Event("%v; the messages stay unread, next attempt in %s", why, pause)
-		if d.failures == toldAfter {
-			d.tellUnwakeable(ctx, d.failures, fmt.Sprint(why))
-		}
+		d.wakeFailed(ctx, &d.retry, fmt.Sprint(why))
 	}
 }
 

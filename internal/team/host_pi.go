@@ -25,11 +25,10 @@ type piDriver struct {
 	mu       sync.Mutex // guards what follows
 	wg       sync.WaitGroup
 	carrying map[pi.Mode]int // deliveries that are under way
-	failures int             // in a row
-	retryAt  time.Time       // when the next may be
-	line     string          // text that may still grow, not in the log yet
-	used     pi.Usage        // not in the record yet
-	ending   bool            // the end of pi is wanted
+	retry    retry
+	line     string   // text that may still grow, not in the log yet
+	used     pi.Usage // not in the record yet
+	ending   bool     // the end of pi is wanted
 }
 
 // piStartLock is held while one pi of the session starts, since several at once
@@ -190,7 +189,7 @@ func (d *piDriver) awaitIdle(ctx context.Context) {
 // what is being delivered.
 func (d *piDriver) deliver(ctx context.Context, mode pi.Mode) {
 	d.mu.Lock()
-	busy := d.carrying[mode] > 0 && mode == pi.FollowUp || time.Now().Before(d.retryAt)
+	busy := d.carrying[mode] > 0 && mode == pi.FollowUp || d.retry.early()
 	d.mu.Unlock()
 	if busy || !d.hasMail(mode) {
 		return
@@ -268,24 +267,12 @@ func (d *piDriver) carry(ctx context.Context, mode pi.Mode, taken func()) {
 	case ctx.Err() != nil, outcome == pi.Pending && err == nil:
 	case err == nil:
 		if n > 0 {
-			d.failures, d.retryAt = 0, time.Time{}
+			d.retry.succeeded()
 		}
 	case errors.Is(err, errUnshown):
-		d.refused(ctx, why)
+		d.wakeFailed(ctx, &d.retry, fmt.Sprint(why))
 	default:
-		d.refused(ctx, err)
-	}
-}
-
-// refused plans the next attempt, and tells the leader of a row of failures once.
-// The caller holds mu.
-func (d *piDriver) refused(ctx context.Context, why error) {
-	pause := min(firstRetry<<min(d.failures, 16), longestRetry)
-	d.failures++
-	d.retryAt = time.Now().Add(pause)
-	d.log.Event("%v; the messages stay unread, next attempt in %s", why, pause)
-	if d.failures == toldAfter {
-		d.tellUnwakeable(ctx, d.failures, fmt.Sprint(why))
+		d.wakeFailed(ctx, &d.retry, err.Error())
 	}
 }
 

@@ -222,3 +222,13 @@ func TestBadNamesCreateNothing(t *testing.T) {
 		}
 	}
 }
+
+// Who borrows a teammate's name answers no question either.
+func TestAnswerBorrowed(t *testing.T) {
+	team := newTeam(t)
+	if err := team.CheckHuman(); err != nil {
+		t.Fatal(err)
+	}
+	team.Name = "ann"
+	wantCode(t, team.CheckHuman(), errs.LeaderOnly)
+}

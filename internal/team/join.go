@@ -239,6 +239,9 @@ func (t *Team) take(ctx context.Context, k taking) (Teammate, error) {
 		if err := t.finishDrain(ctx, cur); err != nil {
 			return Teammate{}, err
 		}
+		if err := t.finishDead(ctx, cur, k.lockIsOurs); err != nil {
+			return Teammate{}, err
+		}
 		tm, err := t.succeed(ctx, k)
 		if errors.Is(err, errLook) {
 			continue

@@ -214,29 +214,30 @@ func (t *Team) keptConversation(row *LedgerRow) string {
 }
 
 // keepConversations moves the conversations of a session that ends beside the
-// ledger, and says there where they are, so that their teammates can be revived.
+// ledger, and says there where they are, so that their teammates can be revived:
+// those of earlier lives too.
 func (t *Team) keepConversations() error {
-	all, _, err := t.List()
+	rows, _, err := t.Ledger()
 	if err != nil {
 		return err
 	}
-	for _, tm := range all {
-		if tm.SessionFile == "" || filepath.Dir(tm.SessionFile) != t.TeammateDir(tm.Name) {
+	for _, row := range rows {
+		if row.SessionFile == nil || row.Session != t.Session || filepath.Dir(filepath.Dir(*row.SessionFile)) != t.TeamDir() {
 			continue
 		}
-		id := tm.TaskID
+		id := row.TaskID
 		if fsx.CheckSessionKey(id) != nil {
-			id = tm.SpawnID
+			id = row.SpawnID
 		}
 		kept := filepath.Join(filepath.Dir(t.LedgerPath()), id+".jsonl")
-		err := fsx.Move(tm.SessionFile, kept)
+		err := fsx.Move(*row.SessionFile, kept)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // it has never said anything
 		case errors.Is(err, fs.ErrExist):
 			// An earlier life of it was kept, and this one went on from a copy.
-			kept = filepath.Join(filepath.Dir(kept), id+"-"+tm.SpawnID+".jsonl")
-			err = fsx.Move(tm.SessionFile, kept)
+			kept = filepath.Join(filepath.Dir(kept), id+"-"+row.SpawnID+".jsonl")
+			err = fsx.Move(*row.SessionFile, kept)
 		}
 		if err != nil {
 			return err
@@ -244,8 +245,11 @@ func (t *Team) keepConversations() error {
 		if err := fsx.FsyncDir(filepath.Dir(kept)); err != nil {
 			return err
 		}
-		tm.SessionFile = kept
-		if err := t.writeLedger(t.ledgerRow(tm, LedgerClosed, "gc")); err != nil {
+		row.SessionFile, row.Status, row.Via, row.At = &kept, LedgerClosed, "gc", nowMillis()
+		if row.ClosedAt == 0 {
+			row.ClosedAt = row.At
+		}
+		if err := t.writeLedger(row); err != nil {
 			return err
 		}
 	}

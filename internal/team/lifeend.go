@@ -47,8 +47,11 @@ func (t *Team) finishLife(ctx context.Context, b *fsboard.Board, tm Teammate, e 
 		return tm, err
 	}
 	if tm.Status != StatusStopped {
-		if err := t.writeLedger(t.ledgerRow(tm, LedgerClosed, e.via)); err != nil {
-			return tm, err
+		// An attempt that fails behind this is repeated every half second.
+		if row, err := t.LedgerFind(t.ledgerRow(tm, "", "").TaskID); err != nil || row.SpawnID != tm.SpawnID || row.Status != LedgerClosed {
+			if err := t.writeLedger(t.ledgerRow(tm, LedgerClosed, e.via)); err != nil {
+				return tm, err
+			}
 		}
 		if _, err := t.Update(ctx, tm.Name, tm.SpawnID, func(tm *Teammate) error {
 			tm.Child = nil
@@ -136,6 +139,11 @@ func (t *Team) endDead(ctx context.Context, b *fsboard.Board, tm Teammate) (Team
 		return tm, errs.New(errs.Busy, "%s has a host, or is being ended", tm.Name)
 	}
 	defer alive.Unlock()
+	return t.endDeadHeld(ctx, b, tm)
+}
+
+// endDeadHeld is endDead for a caller that holds the life's alive.lock.
+func (t *Team) endDeadHeld(ctx context.Context, b *fsboard.Board, tm Teammate) (Teammate, error) {
 	now, err := t.Read(tm.Name)
 	if err != nil {
 		return tm, err
@@ -157,7 +165,32 @@ func (t *Team) endDead(ctx context.Context, b *fsboard.Board, tm Teammate) (Team
 	return t.finishLife(ctx, b, now, e)
 }
 
-// LooksUnended says whether something of a resident's end is left to do.
+// finishDead finishes the end of a resident that has died, before its name gets
+// another life: with its record its worktree would be forgotten, and nobody would
+// tell the leader. A life that is not that of a dead resident is left alone.
+func (t *Team) finishDead(ctx context.Context, tm Teammate, lockIsOurs bool) error {
+	if !t.looksUnended(tm) || t.liveness(tm, lockIsOurs) != fsx.Dead {
+		return nil
+	}
+	b, err := t.Board(BoardOptions{LockTimeout: t.LockTimeout})
+	if err != nil {
+		return err
+	}
+	if tm.Status == StatusStopped && t.submissionWaits(b, tm) {
+		return nil // its worktree stays where it is, for the gate
+	}
+	if lockIsOurs {
+		_, err = t.endDeadHeld(ctx, b, tm)
+	} else {
+		_, err = t.endDead(ctx, b, tm)
+	}
+	if code := errs.CodeOf(err); code == errs.StaleIdentity || code == errs.Conflict || errors.Is(err, fs.ErrNotExist) {
+		return nil // it is another by now; whoever takes the name looks again
+	}
+	return err
+}
+
+// looksUnended says whether something of a resident's end is left to do.
 func (t *Team) looksUnended(tm Teammate) bool {
 	if !tm.Resident() || tm.Status == StatusStarting {
 		return false
@@ -178,7 +211,7 @@ func (t *Team) tickResidents(ctx context.Context, b *fsboard.Board, all []Teamma
 		r.problem(stepResidents, t.tickResident(ctx, b, tm, r))
 	}
 	if undo {
-		undone, err := t.UndoHalfSpawns(ctx, b)
+		undone, err := t.UndoHalfSpawns(ctx)
 		r.problem(stepResidents, err)
 		for _, name := range undone {
 			r.Done = append(r.Done, Done{stepResidents, "undone", name, "the spawn of " + name + " had not finished; what it left was taken back"})

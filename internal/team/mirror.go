@@ -3,6 +3,7 @@ package team
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ type mirror struct {
 }
 
 // newMirror begins to show the team; nil when there is no cell to show it in.
-func (t *Team) newMirror(o HerdrOptions, status *HarnessStatus) (*mirror, error) {
+func (t *Team) newMirror(ctx context.Context, o HerdrOptions, status *HarnessStatus) (*mirror, error) {
 	if o.Off || o.Getenv == nil {
 		return nil, nil
 	}
@@ -51,7 +52,7 @@ func (t *Team) newMirror(o HerdrOptions, status *HarnessStatus) (*mirror, error)
 	if o.Run != "" {
 		m.run.Name, m.run.Background, m.saved = o.Run, true, true
 		m.run.Process = &status.Process
-		if err := m.runs.Create(&m.run, nil); err != nil {
+		if err := m.adopt(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -77,6 +78,30 @@ func (t *Team) newMirror(o HerdrOptions, status *HarnessStatus) (*mirror, error)
 	}}
 	m.m.Start()
 	return m, nil
+}
+
+// adopt goes on with the latest run of the name that nobody else feeds, as the one
+// of the harness before, or makes a new one.
+func (m *mirror) adopt(ctx context.Context) error {
+	list, _, err := m.runs.List()
+	if err != nil {
+		return err
+	}
+	for _, r := range slices.Backward(list) {
+		if r.Name != m.run.Name || r.Pane != "" || r.Process == nil || r.Process.Liveness() != fsx.Dead {
+			continue
+		}
+		_, after, err := m.runs.Update(ctx, r.ID, func(run *herdr.Run) error {
+			run.Process = m.run.Process
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		m.run = *after
+		return nil
+	}
+	return m.runs.Create(&m.run, nil)
 }
 
 // problem is what herdr has trouble with now.

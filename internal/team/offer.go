@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ import (
 
 const (
 	offerPace = 2 * time.Second // between two notices of claimable tasks to one teammate
-	maxOffers = 10              // new tasks in one notice
+	maxOffers = 10              // tasks in one notice
 )
 
 // offerRecord is claimable.json of a teammate: which tasks it was told of as
@@ -90,7 +91,7 @@ func (t *Team) tickOffers(ctx context.Context, b *fsboard.Board, all []Teammate,
 		if t.Liveness(tm) != fsx.Alive {
 			continue
 		}
-		n, err := t.offer(ctx, b, tm)
+		n, err := t.offer(ctx, b, tm, revision)
 		r.problem(stepWake, err)
 		if n > 0 {
 			r.Done = append(r.Done, Done{stepWake, eventClaimable, tm.Name, tm.Name + " was told of " + countTasks(n)})
@@ -98,11 +99,16 @@ func (t *Team) tickOffers(ctx context.Context, b *fsboard.Board, all []Teammate,
 	}
 }
 
-// offer tells one teammate. It returns how many tasks are new to it.
-func (t *Team) offer(ctx context.Context, b *fsboard.Board, tm Teammate) (int, error) {
+// offer tells one teammate. It returns how many tasks are new to it. revision is
+// that of the board, or an earlier one.
+func (t *Team) offer(ctx context.Context, b *fsboard.Board, tm Teammate, revision int64) (int, error) {
 	held, err := b.Held(tm.Name, tm.SpawnID)
-	if err != nil || len(held) > 0 {
+	if err != nil {
 		return 0, err
+	}
+	if len(held) > 0 { // it has something to do until the board says otherwise
+		t.offers.note(tm.SpawnID, offerSeen{revision, math.MaxInt64})
+		return 0, nil
 	}
 	busy, err := t.hasOtherMail(tm.Name)
 	if err != nil || busy {
@@ -134,14 +140,20 @@ func (t *Team) offer(ctx context.Context, b *fsboard.Board, tm Teammate) (int, e
 	if age := nowMillis() - rec.At; age >= 0 && age < offerPace.Milliseconds() {
 		return 0, nil
 	}
-	more := len(fresh) > maxOffers
-	fresh = fresh[:min(len(fresh), maxOffers)]
-	list := slices.Clone(fresh)
+	var still []offeredTask
 	if unread, err := t.isUnread(tm.Name, rec.Message); err != nil {
 		return 0, err
 	} else if unread { // it is replaced by this one
-		list = append(list, rec.still(offers.Tasks)...)
+		still = rec.still(offers.Tasks)
 	}
+	room := maxOffers - len(still)
+	if room <= 0 { // it has enough to choose from, and is told of the others when it has read that
+		t.offers.note(tm.SpawnID, offerSeen{offers.Revision, min(offers.Next, nowMillis()+offerPace.Milliseconds())})
+		return 0, nil
+	}
+	more := len(fresh) > room
+	fresh = fresh[:min(len(fresh), room)]
+	list := append(slices.Clone(fresh), still...)
 	id, _, err := t.noticeID(ctx)
 	if err != nil {
 		return 0, err

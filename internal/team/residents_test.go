@@ -128,14 +128,14 @@ func TestUndoSpawnFails(t *testing.T) {
 	ctx := context.Background()
 	faults := 0
 	for n := 1 + rand.IntN(faultStep); ; n += faultStep {
-		team, b, tm := residentOf(t, "bot", func(tm *Teammate) { tm.Status = StatusStarting })
+		team, _, tm := residentOf(t, "bot", func(tm *Teammate) { tm.Status = StatusStarting })
 		writeFile(t, team.promptFile("bot"), "prompt")
 		if err := team.writeLedger(team.ledgerRow(tm, LedgerRunning, "spawn")); err != nil {
 			t.Fatal(err)
 		}
-		reached := diskFails(n, func() { _, _ = team.UndoHalfSpawns(ctx, b) })
+		reached := diskFails(n, func() { _, _ = team.UndoHalfSpawns(ctx) })
 		for range 2 {
-			if _, err := team.UndoHalfSpawns(ctx, b); err != nil {
+			if _, err := team.UndoHalfSpawns(ctx); err != nil {
 				t.Fatalf("fault %d: %v", n, err)
 			}
 		}

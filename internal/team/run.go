@@ -43,6 +43,42 @@ func (r *runResult) reason() string {
 // before, the read fails and nothing is run.
 const startGate = `read -r _ <&3 || exit 143; exec 3<&-; exec "$@"`
 
+// gated is a command that startGated starts.
+func gated(argv []string) *exec.Cmd {
+	cmd := exec.Command("/bin/sh", append([]string{"-c", startGate, "sh"}, argv...)...)
+	cmd.WaitDelay = time.Second // a grandchild that holds the output does not hold up the end
+	return cmd
+}
+
+// startGated starts a command of gated and lets it run once record has made it
+// known. On an error nothing of it runs.
+func startGated(cmd *exec.Cmd, record func(fsx.Process) error) (child fsx.Process, err error) {
+	gate, open, err := os.Pipe()
+	if err != nil {
+		return child, err
+	}
+	defer open.Close()
+	cmd.ExtraFiles = []*os.File{gate}
+	err = cmd.Start()
+	gate.Close()
+	if err != nil {
+		return child, fmt.Errorf("start command: %w", err)
+	}
+	if child, err = fsx.ProcessOf(cmd.Process.Pid); err == nil {
+		err = record(child)
+	}
+	if err == nil {
+		if _, err = io.WriteString(open, "go\n"); errors.Is(err, syscall.EPIPE) {
+			err = nil // it was ended meanwhile; its exit status says so
+		}
+	}
+	if err != nil {
+		open.Close() // the child sees the end of the file and leaves
+		_ = cmd.Wait()
+	}
+	return child, err
+}
+
 // termGrace is the time between asking a command to end and ending it.
 const termGrace = 5 * time.Second
 
@@ -59,33 +95,15 @@ func (w *worker) run(ctx context.Context, task *fsboard.TaskView, try int, feedb
 		return nil, err
 	}
 	var out, errOut tail
-	cmd := exec.Command("/bin/sh", append([]string{"-c", startGate, "sh"}, w.r.Command...)...)
+	cmd := gated(w.r.Command)
 	cmd.Env = w.environ(task, try, feedback, file)
 	cmd.Stdin = strings.NewReader(task.Description)
 	cmd.Stdout = tee(&out, w.r.Stdout)
 	cmd.Stderr = tee(&errOut, w.r.Stderr)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the loop
-	cmd.WaitDelay = time.Second                           // a grandchild that holds the output does not hold the task
-	gate, open, err := os.Pipe()
-	if err != nil {
+	if _, err := startGated(cmd, func(child fsx.Process) error { return w.record(ctx, child, task.ID) }); err != nil {
 		return nil, err
 	}
-	defer open.Close()
-	cmd.ExtraFiles = []*os.File{gate}
-	err = cmd.Start()
-	gate.Close()
-	if err != nil {
-		return nil, fmt.Errorf("start command: %w", err)
-	}
-	if err := w.record(ctx, cmd.Process.Pid, task.ID); err != nil {
-		open.Close() // the child sees the end of the file and leaves
-		_ = cmd.Wait()
-		return nil, err
-	}
-	if _, err := io.WriteString(open, "go\n"); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return nil, err
-	}
-	open.Close()
 	ended := make(chan struct{})
 	go w.endOn(ctx, cmd.Process.Pid, ended)
 	err = cmd.Wait()
@@ -94,12 +112,8 @@ func (w *worker) run(ctx context.Context, task *fsboard.TaskView, try int, feedb
 }
 
 // record makes the process the teammate's child, durably.
-func (w *worker) record(ctx context.Context, pid int, task string) error {
-	child, err := fsx.ProcessOf(pid)
-	if err != nil {
-		return err
-	}
-	_, err = w.t.Update(ctx, w.tm.Name, w.tm.SpawnID, func(tm *Teammate) error {
+func (w *worker) record(ctx context.Context, child fsx.Process, task string) error {
+	_, err := w.t.Update(ctx, w.tm.Name, w.tm.SpawnID, func(tm *Teammate) error {
 		tm.Child, tm.Status, tm.CurrentTask = &child, StatusWorking, task
 		return nil
 	})

@@ -55,10 +55,10 @@ func (t *Team) EndSession(ctx context.Context, b *fsboard.Board, now bool) (Ende
 	if err := t.StopHarness(ctx); err != nil && errs.CodeOf(err) != errs.NotFound {
 		return ended, err
 	}
-	if err := t.undoHalfSpawns(ctx, b); err != nil {
+	if err := t.undoHalfSpawns(ctx); err != nil {
 		return ended, err
 	}
-	gone, err := t.ShutdownAll(ctx, b, now)
+	gone, err := t.shutdownAll(ctx, b, now, true)
 	for _, tm := range gone {
 		ended.Left = append(ended.Left, tm.Name)
 	}
@@ -78,6 +78,9 @@ func (t *Team) EndSession(ctx context.Context, b *fsboard.Board, now bool) (Ende
 		return ended, err
 	}
 	if err := t.keepNotices(); err != nil {
+		return ended, err
+	}
+	if err := t.forgetSession(); err != nil {
 		return ended, err
 	}
 	if ended.Mail, err = t.keepMail(); err != nil {
@@ -146,20 +149,32 @@ func (t *Team) endLives(ctx context.Context, b *fsboard.Board, ended *Ended) err
 		return err
 	}
 	for _, tm := range all {
-		if tm.Status == StatusStopped && tm.Drained {
-			continue
+		if tm.Status != StatusStopped || !tm.Drained {
+			_, err := t.Leave(ctx, tm.Name, tm.SpawnID, nil)
+			if err != nil && errs.CodeOf(err) != errs.StaleIdentity {
+				return err
+			}
+			ended.Left = append(ended.Left, tm.Name)
 		}
-		_, err := t.Leave(ctx, tm.Name, tm.SpawnID, func(ctx context.Context, tm Teammate) error {
-			released, _, err := b.ReleaseAll(ctx, tm.Name, tm.SpawnID, "session_ended")
-			ended.Released = append(ended.Released, released...)
-			return err
-		})
-		if err != nil && errs.CodeOf(err) != errs.StaleIdentity {
+		// Whichever life of it took it: one that was killed while it left has not
+		// given it back, and when the record is gone nobody can tell that it is over.
+		released, _, err := b.ReleaseAll(ctx, tm.Name, "", "session_ended")
+		ended.Released = append(ended.Released, released...)
+		if err != nil {
 			return err
 		}
-		ended.Left = append(ended.Left, tm.Name)
 	}
 	return nil
+}
+
+// forgetSession removes the session's record before the leader's mail is moved:
+// should this process die behind that, whoever comes next makes the session anew,
+// which puts the mail back.
+func (t *Team) forgetSession() error {
+	if err := fsx.Remove(t.SessionFile()); err != nil {
+		return err
+	}
+	return fsx.FsyncDir(t.TeamDir())
 }
 
 // keepMail moves the leader's unread mail beside the board.
@@ -221,7 +236,7 @@ func (t *Team) removeTeam() error {
 	if err := fsx.FsyncDir(filepath.Dir(t.TeamDir())); err != nil {
 		return err
 	}
-	// Until every host sees that it is gone, reports may still come in there.
+	// Until everybody sees that it is gone, mail may still come in there.
 	t.awaitOthers()
 	if err := t.keepLate(gone); err != nil {
 		return err

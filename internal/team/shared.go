@@ -112,8 +112,14 @@ func (t *Team) harnessHere() bool {
 	if !t.Sharing.On {
 		return true
 	}
-	h, err := fsx.ReadHolder(t.HarnessLock())
-	return err != nil || h.Host == "" || h.Host == fsx.Host()
+	for range 20 {
+		h, err := fsx.ReadHolder(t.HarnessLock())
+		if err == nil {
+			return h.Host == "" || h.Host == fsx.Host()
+		}
+		time.Sleep(5 * time.Millisecond) // it has just taken the lock, and says so next
+	}
+	return true
 }
 
 // settleDirs is how long another host may go on seeing a directory that was

@@ -285,9 +285,9 @@ func TestHarnessHere(t *testing.T) {
 	}
 }
 
-// What another host wrote to the leader while the session ended is kept.
+// What was written to the leader while the session ended is kept.
 func TestKeepLate(t *testing.T) {
-	tm := sharing(t, newTeam(t))
+	tm := newTeam(t)
 	must(tm.EnsureSession())(t)
 	gone := filepath.Join(filepath.Dir(tm.TeamDir()), ".s.ended-1")
 	writeFile(t, filepath.Join(gone, LeaderName, "inbox", "new", "m1.md"), "late\n")

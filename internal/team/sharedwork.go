@@ -115,12 +115,10 @@ func (h *host) renewLeases(ctx context.Context) {
 }
 
 // keepLate keeps for the next session what came for the leader into the
-// directory of a session after it was taken out of sight: another host may have
-// seen it under its name for a moment longer.
+// directory of a session when it was about to be taken out of sight, as from
+// whoever joined at the last moment: it was told to be sent. Another host may have
+// seen the directory under its name for a moment longer.
 func (t *Team) keepLate(gone string) error {
-	if !t.Sharing.On {
-		return nil
-	}
 	from := []string{filepath.Join(gone, LeaderName, "inbox", "new")}
 	names, err := fsx.List(gone)
 	if err != nil {

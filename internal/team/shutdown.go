@@ -31,6 +31,12 @@ const (
 // not_found: no such teammate; conflict: it is no resident, or cannot be reached
 // from here; busy: its host does not answer.
 func (t *Team) Shutdown(ctx context.Context, b *fsboard.Board, name string, now bool, step func(string)) (Teammate, error) {
+	return t.shutdown(ctx, b, name, now, false, step)
+}
+
+// shutdown is Shutdown for a caller that may hold roster.lock, as rostered says:
+// nobody else can undo a half spawn then, and it does not look like a living one.
+func (t *Team) shutdown(ctx context.Context, b *fsboard.Board, name string, now, rostered bool, step func(string)) (Teammate, error) {
 	if step == nil {
 		step = func(string) {}
 	}
@@ -41,7 +47,7 @@ func (t *Team) Shutdown(ctx context.Context, b *fsboard.Board, name string, now 
 	if !tm.Resident() {
 		return tm, errs.New(errs.Conflict, "%s is a %s, which nobody hosts", name, tm.Kind).WithHint("it ends itself: teams leave")
 	}
-	if halfSpawned(tm) && t.Liveness(tm) == fsx.Alive {
+	if halfSpawned(tm) && !rostered && t.Liveness(tm) == fsx.Alive {
 		step("waiting for its spawn to finish")
 	}
 	asked := time.Now()
@@ -58,8 +64,12 @@ func (t *Team) Shutdown(ctx context.Context, b *fsboard.Board, name string, now 
 			return tm, err
 		}
 		switch {
+		case !held && halfSpawned(tm) && rostered:
+			if err := t.undoHalfSpawns(ctx); err != nil {
+				return tm, err
+			}
 		case !held && halfSpawned(tm) && t.Liveness(tm) != fsx.Alive:
-			if _, err := t.UndoHalfSpawns(ctx, b); err != nil {
+			if _, err := t.UndoHalfSpawns(ctx); err != nil {
 				return tm, err
 			}
 		case !held && !halfSpawned(tm):
@@ -225,6 +235,11 @@ func (t *Team) awaitIdle(ctx context.Context, tm Teammate) (Teammate, bool, erro
 // ShutdownAll ends every resident, beside each other, and returns those that
 // ended. One that cannot be ended keeps no other from its end.
 func (t *Team) ShutdownAll(ctx context.Context, b *fsboard.Board, now bool) ([]Teammate, error) {
+	return t.shutdownAll(ctx, b, now, false)
+}
+
+// shutdownAll is ShutdownAll for a caller that may hold roster.lock, see shutdown.
+func (t *Team) shutdownAll(ctx context.Context, b *fsboard.Board, now, rostered bool) ([]Teammate, error) {
 	all, problems, err := t.List()
 	if err != nil {
 		return nil, err
@@ -241,7 +256,7 @@ func (t *Team) ShutdownAll(ctx context.Context, b *fsboard.Board, now bool) ([]T
 			continue
 		}
 		wg.Go(func() {
-			gone, err := t.Shutdown(ctx, b, tm.Name, now, nil)
+			gone, err := t.shutdown(ctx, b, tm.Name, now, rostered, nil)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

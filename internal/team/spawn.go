@@ -118,6 +118,9 @@ func (t *Team) prepareSpawn(ctx context.Context, r *SpawnRequest, locked bool) (
 		return p, errs.New(errs.Conflict, "%d residents live already, and no more than %d may", living, limit).
 			WithHint("teams shutdown one of them, or raise TEAMS_MAX").WithDetail("living", living)
 	}
+	if err := t.checkRevive(r.Revive); err != nil {
+		return p, err
+	}
 	set, err := agentdefs.Discover(agentdefs.Dirs{Root: t.Root, Project: t.Project})
 	if err != nil {
 		return p, err
@@ -131,6 +134,24 @@ func (t *Team) prepareSpawn(ctx context.Context, r *SpawnRequest, locked bool) (
 		}
 	}
 	return p, r.checkProgram(ctx)
+}
+
+// checkRevive refuses to revive a life that is not over in another session: two
+// would write one conversation.
+func (t *Team) checkRevive(row *LedgerRow) error {
+	if row == nil || row.Session == t.Session || fsx.CheckSessionKey(row.Session) != nil || CheckName(row.Name) != nil {
+		return nil
+	}
+	other := Open(Place{Root: t.Root, Session: row.Session})
+	tm, err := other.Read(row.Name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (tm.SpawnID != row.SpawnID || other.Liveness(tm) == fsx.Dead) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errs.New(errs.NameTaken, "%s lives in session %s", row.Name, row.Session).
+		WithHint("teams shutdown %s --session %s", row.Name, row.Session)
 }
 
 // checkProgram looks for what the host would run.
@@ -186,7 +207,7 @@ func (t *Team) Spawn(ctx context.Context, b *fsboard.Board, r SpawnRequest) (Tea
 		return Teammate{}, err
 	}
 	defer roster.Unlock()
-	if err := t.undoHalfSpawns(ctx, b); err != nil {
+	if err := t.undoHalfSpawns(ctx); err != nil {
 		return Teammate{}, err
 	}
 	p, err := t.prepareSpawn(ctx, &r, true) // again, now that nobody else spawns

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -36,7 +35,7 @@ func (t *Team) awaitHost(ctx context.Context, tm Teammate) {
 
 // undoHalfSpawns undoes every spawn that died half-way. The caller holds
 // roster.lock, so none of them is going on.
-func (t *Team) undoHalfSpawns(ctx context.Context, b *fsboard.Board) error {
+func (t *Team) undoHalfSpawns(ctx context.Context) error {
 	all, _, err := t.List()
 	if err != nil {
 		return err
@@ -55,7 +54,7 @@ func (t *Team) undoHalfSpawns(ctx context.Context, b *fsboard.Board) error {
 
 // UndoHalfSpawns is undoHalfSpawns for a tick: it does nothing while somebody
 // spawns, and names what it undid.
-func (t *Team) UndoHalfSpawns(ctx context.Context, b *fsboard.Board) (undone []string, err error) {
+func (t *Team) UndoHalfSpawns(ctx context.Context) (undone []string, err error) {
 	all, _, err := t.List()
 	if err != nil {
 		return nil, err

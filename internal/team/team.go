@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -48,6 +49,9 @@ type Team struct {
 	Sharing Sharing
 
 	offers *offerMemory
+	// watched has the registrations of watched tasks that have nothing to tell at a
+	// revision of the board, so that the board is not read for them again.
+	watched *atomic.Pointer[map[string]int64]
 }
 
 var (
@@ -57,7 +61,7 @@ var (
 
 // Open returns the team of a place. It touches nothing.
 func Open(p Place) *Team {
-	t := &Team{Place: p, offers: new(offerMemory)}
+	t := &Team{Place: p, offers: new(offerMemory), watched: new(atomic.Pointer[map[string]int64])}
 	t.Drain = t.drainLife
 	return t
 }

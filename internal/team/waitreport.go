@@ -6,10 +6,12 @@ import (
 
 	"github.com/seed6990a682/teams/inbox"
 	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
 )
 
 // WaitReport waits for the terminal report of a life and returns it.
-// recipient_stopped: the life ended without one; ctx's error when that ends
+// recipient_stopped: the life ended without one; awaiting_human: it has an open
+// question to a person, and says nothing before that is answered; ctx's error when that ends
 // first. progress is told the state of the teammate; it may be nil.
 func (t *Team) WaitReport(ctx context.Context, tm Teammate, poll time.Duration, progress func(Teammate)) (*inbox.Message, error) {
 	w := t.NewMailWaiter(Identity{Name: LeaderName, Leader: true}, poll)
@@ -39,6 +41,10 @@ func (t *Team) WaitReport(ctx context.Context, tm Teammate, poll time.Duration, 
 		if over {
 			return nil, errs.New(errs.RecipientStopped, "%s stopped without a terminal report", tm.Name).
 				WithHint("teams handoff %s shows what it did", tm.Name)
+		}
+		if open := t.OpenAsks()[tm.Name]; len(open) > 0 && open[0].SpawnID == tm.SpawnID {
+			return nil, errs.New(errs.AwaitingHuman, "%s waits for a person: %s", tm.Name, fsx.SafeLine(open[0].Question)).
+				WithHint("teams answer %s CHOICE|TEXT", open[0].ID).WithDetail("question", open[0].ID)
 		}
 		if progress != nil {
 			if now, err := t.Read(tm.Name); err == nil {

@@ -86,12 +86,31 @@ func (t *Team) tickWatches(ctx context.Context, b *fsboard.Board, window time.Du
 		r.problem(stepSettle, err)
 		return
 	}
+	if len(names) == 0 {
+		return
+	}
+	revision, err := b.Revision()
+	if err != nil {
+		r.problem(stepSettle, err)
+		return
+	}
+	quiet := map[string]int64{} // those that are done with for this state of the board
+	defer func() { t.watched.Store(&quiet) }()
 	for _, name := range names {
 		id, ok := strings.CutSuffix(name, ".json")
 		if !ok {
 			continue
 		}
-		n, err := t.settleWatch(ctx, b, id, window)
+		if before := t.watched.Load(); before != nil {
+			if at, known := (*before)[id]; known && at == revision {
+				quiet[id] = at
+				continue
+			}
+		}
+		n, more, err := t.settleWatch(ctx, b, id, window)
+		if err == nil && !more {
+			quiet[id] = revision
+		}
 		r.problem(stepSettle, err)
 		if n > 0 {
 			r.Done = append(r.Done, Done{stepSettle, eventSettled, id, fmt.Sprintf("watched tasks that have ended: %d", n)})
@@ -100,14 +119,15 @@ func (t *Team) tickWatches(ctx context.Context, b *fsboard.Board, window time.Du
 }
 
 // settleWatch sees to one registration and returns of how many tasks it told.
-func (t *Team) settleWatch(ctx context.Context, b *fsboard.Board, id string, window time.Duration) (int, error) {
+// more says that there may be more to tell although the board does not change.
+func (t *Team) settleWatch(ctx context.Context, b *fsboard.Board, id string, window time.Duration) (n int, more bool, err error) {
 	path := t.watchPath(id)
 	lock, free, err := fsx.LockFile(path)
 	if err != nil || !free {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
-		return 0, err
+		return 0, true, err
 	}
 	defer lock.Unlock()
 	data, err := fsx.ReadFile(path, maxRecord)
@@ -115,50 +135,50 @@ func (t *Team) settleWatch(ctx context.Context, b *fsboard.Board, id string, win
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
-		return 0, err
+		return 0, false, err
 	}
 	var w Watch
 	if err := json.Unmarshal(data, &w); err != nil || w.ID != id {
-		return 0, corrupt(path, "is no registration of watched tasks", err)
+		return 0, false, corrupt(path, "is no registration of watched tasks", err)
 	}
 	if w.For != LeaderName {
 		if over, err := t.lifeOver(w.For, w.SpawnID); err != nil || over {
-			return 0, errors.Join(err, removeIf(over, path))
+			return 0, false, errors.Join(err, removeIf(over, path))
 		}
 	}
 	if w.Message == "" {
-		if w.Telling, err = t.endedOf(b, &w, window); err != nil || len(w.Telling) == 0 {
-			return 0, err
+		if w.Telling, more, err = t.endedOf(b, &w, window); err != nil || len(w.Telling) == 0 {
+			return 0, more, err
 		}
 		if w.Message, _, err = t.noticeID(ctx); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if err := writeWatch(path, &w); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
 	body, err := settledBody(b, w.Telling)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	box := t.Box(w.For)
 	there, _, err := box.Has(w.Message)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if !there {
 		m := t.noticeMessage(w.Message, notice{to: w.For, toSpawn: w.SpawnID, event: eventSettled, body: body})
 		if err := box.Publish(m); err != nil && !errors.Is(err, fs.ErrExist) {
-			return 0, err
+			return 0, false, err
 		}
 	}
-	n := len(w.Telling)
+	n = len(w.Telling)
 	w.Told = append(w.Told, w.Telling...)
 	w.Message, w.Telling = "", nil
 	if len(w.Told) >= len(w.Tasks) {
-		return n, fsx.Remove(path)
+		return n, false, fsx.Remove(path)
 	}
-	return n, writeWatch(path, &w)
+	return n, false, writeWatch(path, &w)
 }
 
 func removeIf(cond bool, path string) error {
@@ -177,8 +197,9 @@ func writeWatch(path string, w *Watch) error {
 }
 
 // endedOf lists the tasks that have ended and were not told of, in the order
-// asked. With a window it waits for others, unless all have ended.
-func (t *Team) endedOf(b *fsboard.Board, w *Watch, window time.Duration) (ended []string, err error) {
+// asked. With a window it waits for others, unless all have ended; waits says that
+// it does.
+func (t *Team) endedOf(b *fsboard.Board, w *Watch, window time.Duration) (ended []string, waits bool, err error) {
 	latest := int64(0)
 	for _, id := range w.Tasks {
 		if slices.Contains(w.Told, id) {
@@ -190,7 +211,7 @@ func (t *Team) endedOf(b *fsboard.Board, w *Watch, window time.Duration) (ended 
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if v.State.Terminal() {
 			ended = append(ended, id)
@@ -199,9 +220,9 @@ func (t *Team) endedOf(b *fsboard.Board, w *Watch, window time.Duration) (ended 
 	}
 	age := nowMillis() - latest // below 0 when the clock was set back meanwhile
 	if len(ended)+len(w.Told) < len(w.Tasks) && age >= 0 && age < window.Milliseconds() {
-		return nil, nil
+		return nil, len(ended) > 0, nil
 	}
-	return ended, nil
+	return ended, false, nil
 }
 
 // settledBody says how tasks have ended.

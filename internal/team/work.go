@@ -164,6 +164,15 @@ func (w *worker) loop(ctx context.Context) error {
 				return nil
 			}
 			continue
+		case code == errs.StaleClaim:
+			// It was won and taken away before this process went on, as by a lease that
+			// ended while the machine slept: lost, as later in the task.
+			done++
+			w.report(WorkEvent{Event: "lost", Message: err.Error()})
+			if w.r.Once {
+				return nil
+			}
+			continue
 		case code == errs.BoardDrained && !w.r.Wait && !w.r.Once:
 			w.report(WorkEvent{Event: "drained"})
 			return nil

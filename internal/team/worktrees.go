@@ -122,7 +122,26 @@ func (t *Team) worktreeUse(info worktree.Info) string {
 	if why := t.holderUses(info); why != "" {
 		return why
 	}
-	return t.gateUses(info)
+	boards, err := fsx.List(filepath.Join(t.Root, "tasks"))
+	if err != nil {
+		return "the boards of " + t.Root + " cannot be read"
+	}
+	for _, key := range boards {
+		other := *t
+		other.Session = key
+		if fsx.CheckSessionKey(key) != nil {
+			continue
+		}
+		if key != t.Session {
+			if of := boardProject(filepath.Join(other.BoardDir(), "board.json")); of != "" && of != t.Project {
+				continue
+			}
+		}
+		if why := other.gateUses(info); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // usesWorktree is worktreeUse for the teammates of one session.
@@ -180,21 +199,21 @@ func (t *Team) holderUses(info worktree.Info) string {
 	return ""
 }
 
-// gateUses looks for a task on the session's board whose gate is to run in the
+// gateUses looks for a task on one session's board whose gate is to run in the
 // worktree: its submission may wait for it.
 func (t *Team) gateUses(info worktree.Info) string {
 	b, err := t.Board(BoardOptions{})
 	if err != nil {
-		return "the board cannot be read"
+		return "the board of session " + t.Session + " cannot be read"
 	}
 	v, err := b.View()
 	if err != nil {
-		return "the board cannot be read"
+		return "the board of session " + t.Session + " cannot be read"
 	}
 	held := []fsboard.State{fsboard.StateClaimed, fsboard.StateSubmitted, fsboard.StateVerifying}
 	tasks, _, err := v.Tasks(fsboard.Filter{States: held}, 0)
 	if err != nil {
-		return "the board cannot be read"
+		return "the board of session " + t.Session + " cannot be read"
 	}
 	for _, task := range tasks {
 		if task.Gate != nil && task.Gate.Cwd != "" && within(filepath.Clean(task.Gate.Cwd), info.Path) {

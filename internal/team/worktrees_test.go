@@ -79,8 +79,17 @@ func TestWorktreeInUse(t *testing.T) {
 		"an unreadable record of another": {"", func(t *testing.T, team *Team, path string) {
 			writeFile(t, team.TeammateFile("bob"), "garbage")
 		}},
-		"an unreadable board": {"the board cannot be read", func(t *testing.T, team *Team, path string) {
+		"an unreadable board": {"the board of session s cannot be read", func(t *testing.T, team *Team, path string) {
 			writeFile(t, filepath.Join(team.BoardDir(), "board.json"), "garbage")
+		}},
+		"the board of another session": {"the gate of t_1 runs in it", func(t *testing.T, team *Team, path string) {
+			other := Open(Place{Root: team.Root, Session: "other", Project: team.Project, Cwd: team.Cwd})
+			putRecord(t, other, Teammate{Name: "bob", Kind: KindShell, Status: StatusIdle, Worktree: path})
+			b := must(other.Board(BoardOptions{}))(t)
+			must(b.Add(t.Context(), fsboard.NewTask{Subject: "x", Verify: "true"}))(t)
+			must(b.Claim(t.Context(), fsboard.ClaimRequest{Worker: "bob", SpawnID: "s1", Max: 1}))(t)
+			must(b.Fold(t.Context(), false))(t)
+			putRecord(t, other, Teammate{Name: "bob", Kind: KindShell, Status: StatusStopped, Worktree: path})
 		}},
 		"a submission": {"the gate of t_1 runs in it", func(t *testing.T, team *Team, path string) {
 			putRecord(t, team, Teammate{Name: "ann", Kind: KindShell, Status: StatusIdle, Worktree: path})

@@ -1,9 +1,12 @@
 package fsboard
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed6990a682/teams/internal/fsx"
 )
 
 // A repair forgets no notice that the lost snapshot owed, and later ones have
@@ -41,6 +44,44 @@ func TestRepairKeepsNotices(t *testing.T) {
 	clk.step(-24 * time.Hour)
 	if second := release("bob"); strings.Compare(second.ID, first.ID) <= 0 {
 		t.Errorf("%s comes after %s", second.ID, first.ID)
+	}
+	wantSound(t, b)
+}
+
+// A gc that died behind its archive lines has archived nothing. What was made to
+// depend on such a task since is not blocked by a repair, and history says what
+// became of the others.
+func TestRepairAfterDeadCollect(t *testing.T) {
+	b := openTest(t, Options{})
+	mustAdd(t, b, NewTask{Subject: "1"}, NewTask{Subject: "2"}, NewTask{Subject: "3", DependsOn: []string{"t_1"}})
+	for _, id := range []string{"t_1", "t_3", "t_2"} {
+		mustClaim(t, b, id, "ann")
+		mustSubmit(t, b, id, "ann")
+	}
+	dead := false
+	restore := fsx.SetFault(func(op fsx.Op, path string) error {
+		dead = dead || op == fsx.OpRename && path == b.Path()
+		if dead {
+			return errDead
+		}
+		return nil
+	})
+	_, err := b.Collect(t.Context(), -time.Hour, false)
+	restore()
+	if !errors.Is(err, errDead) || !exists(b.archivePath()) {
+		t.Fatal(err)
+	}
+	b = again(t, b)
+	wantSound(t, b)
+	mustAdd(t, b, NewTask{Subject: "4", DependsOn: []string{"t_3"}})
+	wantState(t, b, "t_4", StateReady)
+	writeFile(t, b.Path(), nil)
+	if r, err := b.Repair(t.Context()); err != nil || len(r.Problems) != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	wantState(t, b, "t_4", StateReady)
+	for _, id := range []string{"t_1", "t_2", "t_3"} {
+		wantState(t, b, id, StateCompleted)
 	}
 	wantSound(t, b)
 }
