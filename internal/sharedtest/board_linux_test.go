@@ -18,7 +18,7 @@ import (
 func TestClaimersOnBothHosts(t *testing.T) {
 	a, b := twoHosts(t)
 	const each = 8
-	rounds := size(30, 500)
+	rounds := size(12, 500)
 	a.addTasks(rounds, "")
 	type claimer struct {
 		*host
@@ -73,7 +73,7 @@ func TestClaimersOnBothHosts(t *testing.T) {
 // exactly once.
 func TestStormOnBothHosts(t *testing.T) {
 	a, b := twoHosts(t)
-	tasks := size(60, 500)
+	tasks := size(32, 500)
 	a.addTasks(tasks, "")
 	var wg sync.WaitGroup
 	var kills atomic.Int64
@@ -184,7 +184,7 @@ func TestStoppedFileSystem(t *testing.T) {
 	if *stopped > 0 {
 		pause = *stopped
 	}
-	tasks := size(40, 200)
+	tasks := size(24, 200)
 	a.addTasks(tasks, "")
 	for _, who := range []string{"a1", "a2", "b1", "b2"} {
 		a.ok("join", who, "-q")

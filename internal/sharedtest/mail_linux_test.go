@@ -16,7 +16,7 @@ const stopSignal, contSignal = syscall.SIGSTOP, syscall.SIGCONT
 // read on both at once, and to the leader: each message is printed exactly once.
 func TestMailBetweenHosts(t *testing.T) {
 	a, b := twoHosts(t)
-	each := size(20, 250)
+	each := size(10, 250)
 	a.ok("join", "bob", "-q")
 	var mu sync.Mutex
 	printed := map[string]int{}

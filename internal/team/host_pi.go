@@ -28,7 +28,6 @@ type piDriver struct {
 	retry    retry
 	line     string   // text that may still grow, not in the log yet
 	used     pi.Usage // not in the record yet
-	ending   bool     // the end of pi is wanted
 }
 
 // piStartLock is held while one pi of the session starts, since several at once
