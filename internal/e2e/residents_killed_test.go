@@ -115,9 +115,8 @@ func TestSpawnKilled(t *testing.T) {
 				} else {
 					lived++
 				}
-				if n := len(s.processes()); n > 2 {
-					t.Errorf("%d processes: %v", n, s.processes())
-				}
+				// The host of the killed one has nothing any more, and is on its way out.
+				eventually(t, "one host and its child are left", func() bool { return len(s.processes()) <= 2 })
 				s.ok("shutdown", "bot", "--now")
 				s.noWorktreeOf()
 				s.nothingOf("bot", "shut down")
