@@ -9,11 +9,11 @@
 //
 // It builds both programs as README says, and makes boards of 10, 100, 1,000
 // and 10,000 tasks, and mailboxes of as many messages, with the built teams in
-// a temporary directory, which it removes. The rows of one round run one after the other (A B C A B C …), so
-// that a busy moment of the machine falls on all of them. What a row needs
-// beforehand, and what undoes it, is not timed. The figures that count are
-// ratios to the program that does nothing; milliseconds are those of one
-// machine and one moment.
+// a temporary directory, which it removes. The rows of one round run one after
+// the other (A B C, C A B, …), so that a busy moment of the machine falls on all
+// of them. What a row needs beforehand, and what undoes it, is not timed. The
+// figures that count are ratios to the program that does nothing; milliseconds
+// are those of one machine and one moment.
 //
 // nq, tsp, taskwarrior, mdeliver (of mblaze), amq and bd are measured too where
 // they are in PATH, and claim, submit and send on a MooseFS that is mounted

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -21,11 +22,13 @@ type row struct {
 	probe func() (time.Duration, error)
 }
 
-// rounds runs every row once a round, and once before the first, untimed.
+// rounds runs every row once a round, and once before the first, untimed. Each
+// round has another order, since a row suffers from what ran right before it: a
+// large one leaves nothing of others in the caches of the processor.
 func rounds(ctx context.Context, rows []row, n int) ([]result, error) {
 	samples := make([][]sample, len(rows))
 	for round := -1; round < n; round++ {
-		for i := range rows {
+		for _, i := range rand.Perm(len(rows)) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
