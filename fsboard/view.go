@@ -69,7 +69,8 @@ func (t TaskView) MarshalJSON() ([]byte, error) {
 
 // View is one consistent look at a board: submissions, then claims, then the
 // snapshot, in this order. A marker is removed only after the snapshot holds
-// it, so nothing is missed in both; where both have it the snapshot wins.
+// it, so nothing is missed in both; where both have it the snapshot wins. A View
+// is for one goroutine.
 type View struct {
 	b           *Board
 	snap        *snapshot
@@ -78,6 +79,7 @@ type View struct {
 	now         int64
 	boot        bootPoint
 	problems    []error
+	states      []State // as they were derived; "" for those that were not yet
 }
 
 // View takes a look at the board. A board without state gives an empty view.
@@ -118,6 +120,7 @@ func (v *View) see(s *snapshot, err error) error {
 	if err != nil {
 		return err
 	}
+	v.states = nil
 	if v.snap = s; s == nil {
 		v.snap = newSnapshot(v.b.o.Project, v.b.o.Session)
 	}
@@ -195,11 +198,17 @@ func (v *View) StateAt(i int) (State, error) {
 	case cancelled:
 		return StateCancelled, nil
 	}
-	t, err := v.At(i)
-	if err != nil {
-		return "", err
+	if v.states == nil {
+		v.states = make([]State, len(v.snap.lines))
 	}
-	return t.State, nil
+	if v.states[i] == "" {
+		t, err := v.At(i)
+		if err != nil {
+			return "", err
+		}
+		v.states[i] = t.State
+	}
+	return v.states[i], nil
 }
 
 // derive is the one function that computes the state of a task.

@@ -173,12 +173,16 @@ func TestHarnessRunAgain(t *testing.T) {
 	ctx := context.Background()
 	team := newTeam(t)
 	must(team.EnsureSession())(t)
-	dead := exec.Command("true")
+	dead := exec.Command("sleep", "60")
 	if err := dead.Start(); err != nil {
 		t.Fatal(err)
 	}
-	before := must(fsx.ProcessOf(dead.Process.Pid))(t)
+	before, err := fsx.ProcessOf(dead.Process.Pid)
+	_ = dead.Process.Kill()
 	_ = dead.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ids := map[string]bool{}
 	for _, p := range []fsx.Process{before, must(fsx.Self())(t)} {
 		m, err := team.newMirror(ctx, HerdrOptions{Run: "demo", Getenv: func(string) string { return "" }}, &HarnessStatus{Process: p})
