@@ -217,6 +217,20 @@ func TestStopStubborn(t *testing.T) {
 	if err := syscall.Kill(-r.PID(), syscall.SIGSTOP); err != nil { // it hangs
 		t.Fatal(err)
 	}
+	// Its threads stop one after the other, and until then it may answer.
+	for range 200 {
+		time.Sleep(5 * time.Millisecond)
+		tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(r.PID()) + "/task/*/stat")
+		running := false
+		for _, task := range tasks {
+			line, err := os.ReadFile(task)
+			_, rest, found := strings.Cut(string(line), ") ")
+			running = running || err == nil && found && !strings.HasPrefix(rest, "T")
+		}
+		if !running {
+			break
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := r.Interrupt(ctx); err != context.DeadlineExceeded {
