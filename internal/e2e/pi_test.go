@@ -291,3 +291,70 @@ func rss(t *testing.T, pid int) (kib int) {
 	}
 	return kib
 }
+
+// A host that is killed between sends loses no message: each one was shown once,
+// or comes back to its sender.
+func TestPiMailHostKilled(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *site, m *pitest.Model) {
+		n := 20
+		if *long {
+			n = 200
+		}
+		s.ok("spawn", "ann", "worker", "RUN sleep 1")
+		var ids []string
+		send := func(i int) {
+			r := s.run("send", "ann", fmt.Sprintf("message %d of all", i), "-q")
+			switch r.code {
+			case 0:
+				ids = append(ids, strings.TrimSpace(r.out))
+			case 4: // it has stopped: nothing was sent
+				ids = append(ids, "")
+			default:
+				t.Fatal(r)
+			}
+		}
+		for i := range n / 2 {
+			send(i)
+		}
+		if err := syscall.Kill(s.resident("ann").PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for i := n / 2; i < n; i++ {
+			send(i)
+		}
+		s.ok("shutdown", "ann", "--now")
+		s.noProcess()
+		var shown strings.Builder
+		for _, r := range m.Requests() {
+			shown.Reset() // the last one has the whole conversation
+			for _, msg := range r.Messages {
+				if msg.Role == "user" {
+					shown.WriteString(msg.Text + "\n")
+				}
+			}
+		}
+		var returned strings.Builder
+		for _, msg := range s.mail("inbox", "--all").Messages {
+			if msg.Event == "undelivered" {
+				_, r := s.json("read", msg.ID, "--peek")
+				returned.WriteString(r.out)
+			}
+		}
+		lost := 0
+		for i, id := range ids {
+			c := strings.Count(shown.String(), fmt.Sprintf("message %d of all\n", i))
+			back := id == "" || strings.Contains(returned.String(), id)
+			if c > 1 {
+				t.Errorf("message %d was shown %d times", i, c)
+			}
+			if c == 0 && !back {
+				lost++
+				t.Errorf("message %d, %s, was neither shown nor returned", i, id)
+			}
+		}
+		if lost > 0 {
+			t.Logf("returned: %s\n%s", returned.String(), s.run("activity", "ann").out)
+		}
+	})
+}
