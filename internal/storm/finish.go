@@ -60,7 +60,7 @@ func (w *world) finish(ctx context.Context) {
 // drain works until the board is drained. Submissions that wait are decided by
 // ticks meanwhile.
 func (w *world) drain(ctx context.Context, name string) {
-	p, err := w.start("work", "", w.bin, "--as", name, "work", "--", "sh", "-c", `cp "$TEAMS_TASK_FILE" "$EVIDENCE/task.$TEAMS_TASK.$TEAMS_NAME.$$"`)
+	p, err := w.start("work", "", w.bin, "--as", name, "work", "--", "sh", "-c", `cp "$TEAMS_TASK_FILE" "$(mktemp "$EVIDENCE/task.$TEAMS_TASK.$TEAMS_NAME.XXXXXXXXXX")"`)
 	if err != nil {
 		w.wrong("work: %v", err)
 		return

@@ -92,11 +92,12 @@ func newWorld(dir, bin string, s settings, out io.Writer) (*world, error) {
 // the loop was told it holds; now and then it gives a task back. The resident's
 // keeps each message before it counts as read, and takes a task.
 func (w *world) scripts() error {
-	work := `cp "$TEAMS_TASK_FILE" "$EVIDENCE/.task.$$" && mv "$EVIDENCE/.task.$$" "$EVIDENCE/task.$TEAMS_TASK.$TEAMS_NAME.$$"
+	// Process numbers come again within minutes, so they name nothing here.
+	work := `f=$(mktemp "$EVIDENCE/.taskXXXXXXXXXX") && cp "$TEAMS_TASK_FILE" "$f" && mv "$f" "$EVIDENCE/task.$TEAMS_TASK.$TEAMS_NAME.${f##*.task}"
 case $$ in *7) sleep 0.1;; *3) exit 75;; esac
 echo "done by $TEAMS_NAME"
 `
-	resident := `cat > "$EVIDENCE/.mail.$$" && mv "$EVIDENCE/.mail.$$" "$EVIDENCE/mail.$TEAMS_NAME.$$"
+	resident := `f=$(mktemp "$EVIDENCE/.mailXXXXXXXXXX") && cat > "$f" && mv "$f" "$EVIDENCE/mail.$TEAMS_NAME.${f##*.mail}"
 id=$(teams claim -q 2>/dev/null) && teams submit -q --result "by $TEAMS_NAME" >/dev/null 2>&1
 teams claim --mine -q 2>/dev/null | while read -r id; do teams submit "$id" -q >/dev/null 2>&1; done
 case $$ in *9) exit 1;; esac
