@@ -81,3 +81,54 @@ func TestHerdrMirror(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+// A herdr that cannot even be looked for keeps no harness from its work, and no
+// teammate from its end.
+func TestHerdrInTheWay(t *testing.T) {
+	t.Parallel()
+	h := herdrtest.New(t)
+	s := newTeam(t)
+	s.with("HERDR_SOCKET_PATH="+h.Path).ok("spawn", "ann", "worker", "--host", "herdr")
+	odd := s.with("HERDR_SOCKET_PATH=", "HERDR_SESSION=no name", "HERDR_PANE_ID=w1:p1", "TEAMS_HERDR_MAX_PANES=many")
+
+	s.add("one")
+	harness := odd.start("harness", "-q", "--run", "release")
+	s.as("bob").ok("claim", "t_1")
+	s.as("bob").ok("submit", "t_1")
+	s.ok("wait", "t_1", "--timeout", "30s")
+	eventually(t, "its status tells of herdr", func() bool {
+		return strings.Contains(s.run("harness", "status").out, "problem: herdr: HERDR_SESSION")
+	})
+	eventually(t, "the run is kept all the same", func() bool { return strings.Contains(s.ok("run", "list"), "release") })
+	harness.signal(syscall.SIGTERM)
+	if r := harness.wait(); r.code != 0 {
+		t.Errorf("%s", r)
+	}
+
+	// Its host dies, and whoever ends the life knows nothing of the pane's herdr
+	// but what the lease says.
+	s.killHost("ann")
+	odd.ok("shutdown", "ann")
+	if n := len(h.Panes()); n != 0 {
+		t.Errorf("%d panes are left", n)
+	}
+	s.noProcess()
+}
+
+// --herdr off keeps the run that --run asks for, and shows nothing.
+func TestHerdrOffKeepsTheRun(t *testing.T) {
+	t.Parallel()
+	h := herdrtest.New(t)
+	_, _, pane := h.AddWorkspace()
+	s := newTeam(t)
+	s.add("one")
+	harness := s.with("HERDR_SOCKET_PATH="+h.Path, "HERDR_PANE_ID="+pane).start("harness", "-q", "--run", "release", "--herdr", "off")
+	eventually(t, "the run is kept", func() bool { return strings.Contains(s.ok("run", "list"), "0/1") })
+	harness.signal(syscall.SIGTERM)
+	if r := harness.wait(); r.code != 0 {
+		t.Errorf("%s", r)
+	}
+	if n := len(h.Requests("")); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}

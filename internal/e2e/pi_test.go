@@ -358,3 +358,27 @@ func TestPiMailHostKilled(t *testing.T) {
 		}
 	})
 }
+
+// Why a teammate has ended is not taken for what its last run failed of.
+func TestPiHostDies(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *site, m *pitest.Model) {
+		s.ok("spawn", "ann", "worker", "ERROR 503")
+		s.becomes("ann", "idle after a run that failed", func(r resident) bool {
+			return r.Status == "idle" && strings.Contains(r.Error, "its last run failed")
+		})
+		child := s.killHost("ann").Child // which reads the end of its input, and ends too
+		eventually(t, "its pi is gone", func() bool { return !alive(child.PID) })
+		eventually(t, "a tick finds that it has died", func() bool {
+			s.ok("tick", "-q")
+			return s.resident("ann").Status == "stopped"
+		})
+		if r := s.resident("ann"); r.Error != "its host has died" {
+			t.Errorf("error %q", r.Error)
+		}
+		if told := s.toldOf("stopped", 1); !strings.Contains(told[0].Body, "its host has died") {
+			t.Errorf("%s", told[0].Body)
+		}
+		s.noProcess()
+	})
+}

@@ -260,14 +260,11 @@ const panesEvery = 10 * time.Second
 // show brings herdr up to date. What it has trouble with is a problem of the
 // harness and nothing more.
 func (h *harness) show(ctx context.Context, r *TickReport) {
-	if h.o.Herdr.Off {
-		return
-	}
 	r.problem(stepHerdr, h.mirror.update(ctx, h.b))
 	if p := h.mirror.problem(); p != "" {
 		r.Problems = append(r.Problems, p)
 	}
-	if now := time.Now(); now.Sub(h.panes) >= panesEvery {
+	if now := time.Now(); !h.o.Herdr.Off && now.Sub(h.panes) >= panesEvery {
 		h.panes = now
 		h.t.tickPanes(ctx, h.o.Herdr.Getenv, r)
 	}

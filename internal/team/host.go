@@ -217,7 +217,12 @@ func (h *host) live(ctx context.Context) error {
 	h.log.Event("ending")
 	// What ended the loop must not cut the end short.
 	stopping := context.WithoutCancel(ctx)
-	_ = h.update(stopping, func(tm *Teammate) { tm.Status = StatusStopping })
+	_ = h.update(stopping, func(tm *Teammate) {
+		tm.Status = StatusStopping
+		if err != nil {
+			tm.Error = errText(err)
+		}
+	})
 	if eerr := h.drive.end(h.stopMode() == StopNow); eerr != nil {
 		h.log.Event("%v", eerr)
 		// The record still names the child: the life is not over.

@@ -47,27 +47,29 @@ func (r *SpawnRequest) checkPane() error {
 }
 
 // newSpawner connects to nothing: it says where herdr is and whose panes are
-// whose.
+// whose. It opens no pane before its leases have a cap.
 func newSpawner(root string, grace time.Duration, getenv func(string) string) (*herdr.Spawner, error) {
 	client, err := herdr.Open("", getenv)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := herdr.MaxPanes(getenv)
-	if err != nil {
-		return nil, err
-	}
 	return &herdr.Spawner{
-		Client: client, Leases: &herdr.Leases{Root: root, Max: limit}, Here: herdr.FindHere(getenv), Grace: grace,
+		Client: client, Leases: &herdr.Leases{Root: root}, Here: herdr.FindHere(getenv), Grace: grace,
 	}, nil
 }
 
-// closePane closes the pane of a teammate, if it is still its own. Without herdr
-// there is no pane.
+// closePane closes the pane of a teammate, if it is still its own. Its lease says
+// which herdr has it, so that whoever ends a life need not be inside that one.
+// Where that herdr does not answer there is nothing to close.
 func closePane(ctx context.Context, tm Teammate, getenv func(string) string, root string) error {
-	sp, err := newSpawner(root, time.Duration(tm.GraceMs)*time.Millisecond, getenv)
-	if err != nil {
+	leases := &herdr.Leases{Root: root}
+	lease, err := leases.Find(tm.SpawnID)
+	if err != nil || lease == nil {
 		return err
+	}
+	sp, err := newSpawner(root, time.Duration(tm.GraceMs)*time.Millisecond, getenv)
+	if err != nil { // this process is in no herdr
+		sp = &herdr.Spawner{Client: herdr.New(lease.Socket), Leases: leases}
 	}
 	if err := sp.Close(ctx, tm.SpawnID); err != nil && !herdr.IsUnavailable(err) {
 		return err
@@ -77,6 +79,9 @@ func closePane(ctx context.Context, tm Teammate, getenv func(string) string, roo
 
 func (d *herdrDriver) start(ctx context.Context) (err error) {
 	if d.spawner, err = newSpawner(d.t.Root, time.Duration(d.tm.GraceMs)*time.Millisecond, os.Getenv); err != nil {
+		return err
+	}
+	if d.spawner.Leases.Max, err = herdr.MaxPanes(os.Getenv); err != nil {
 		return err
 	}
 	self, err := fsx.Self()

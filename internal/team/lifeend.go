@@ -54,7 +54,7 @@ func (t *Team) finishLife(ctx context.Context, b *fsboard.Board, tm Teammate, e 
 			}
 		}
 		if _, err := t.Update(ctx, tm.Name, tm.SpawnID, func(tm *Teammate) error {
-			tm.Child = nil
+			tm.Status, tm.Child = StatusStopping, nil
 			if e.cause != "" {
 				tm.Error = e.cause
 			}
@@ -156,8 +156,10 @@ func (t *Team) endDeadHeld(ctx context.Context, b *fsboard.Board, tm Teammate) (
 	}
 	e := lifeEnd{reason: "holder_dead", via: "zombie-sweep"}
 	if now.Status != StatusStopped {
-		// An earlier attempt may have written the cause, and no more.
-		e.cause = orWord(now.Error, "its host has died")
+		e.cause = "its host has died"
+		if now.Status == StatusStopping {
+			e.cause = orWord(now.Error, e.cause) // an end that was begun has written its cause
+		}
 		if now.Stop != "" {
 			e.cause = "" // it was asked to end, and its host died at it
 		}

@@ -38,12 +38,14 @@ type mirror struct {
 	trouble string // what herdr has answered last, "" when all is well
 }
 
-// newMirror begins to show the team; nil when there is no cell to show it in.
+// newMirror begins to show the team; nil when there is neither a cell to show it
+// in nor a run to keep. Only the run can fail: what is wrong with herdr is told by
+// problem.
 func (t *Team) newMirror(ctx context.Context, o HerdrOptions, status *HarnessStatus) (*mirror, error) {
-	if o.Off || o.Getenv == nil {
-		return nil, nil
+	var here herdr.Here
+	if !o.Off && o.Getenv != nil {
+		here = herdr.FindHere(o.Getenv)
 	}
-	here := herdr.FindHere(o.Getenv)
 	if !here.Inside() && o.Run == "" {
 		return nil, nil
 	}
@@ -61,7 +63,8 @@ func (t *Team) newMirror(ctx context.Context, o HerdrOptions, status *HarnessSta
 	}
 	client, err := herdr.Open("", o.Getenv)
 	if err != nil {
-		return nil, err
+		m.trouble = "herdr: " + err.Error()
+		return m, nil
 	}
 	applies := o.AppliesTo
 	if applies == "" {
@@ -248,7 +251,9 @@ func (t *Team) tickPanes(ctx context.Context, getenv func(string) string, r *Tic
 	}
 	sp, err := newSpawner(t.Root, 0, getenv)
 	if err != nil {
-		r.problem(stepHerdr, err)
+		if !herdr.IsUnavailable(err) {
+			r.problem(stepHerdr, err)
+		}
 		return
 	}
 	freed, err := sp.Prune(ctx)

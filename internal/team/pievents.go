@@ -12,26 +12,21 @@ func (d *piDriver) onState(s pi.State) {
 	ctx := context.Background()
 	switch s {
 	case pi.Working:
-		if err := d.update(ctx, func(tm *Teammate) {
+		d.noteOutput(ctx, func(tm *Teammate) {
 			if tm.Status == StatusIdle {
 				tm.Status = StatusWorking
 			}
 			tm.ActiveAt, tm.ActiveBootMs = nowMillis(), bootMillis()
-		}); err != nil {
-			d.log.Event("%v", err)
-		}
+		})
 	case pi.Idle:
 		d.logLine("")
 		d.flush(ctx)
-		if err := d.update(ctx, func(tm *Teammate) {
+		d.noteOutput(ctx, func(tm *Teammate) {
 			if tm.Status == StatusWorking {
 				tm.Status = StatusIdle
 			}
 			tm.Activity = ""
-		}); err != nil {
-			d.log.Event("%v", err)
-			return
-		}
+		})
 		_ = d.turnDone(ctx) // it tells the log what is wrong
 	}
 }
@@ -43,9 +38,7 @@ func (d *piDriver) onRunEnd(r pi.RunEnd) {
 		text = "its last run failed: " + orWord(r.Error, r.Reason)
 		d.log.Event("%s", text)
 	}
-	if err := d.update(context.Background(), func(tm *Teammate) { tm.Error = text }); err != nil {
-		d.log.Event("%v", err)
-	}
+	d.noteOutput(context.Background(), func(tm *Teammate) { tm.Error = text })
 }
 
 // onActivity writes what pi does to the log. A line of text that grows is

@@ -138,15 +138,9 @@ func (w *worker) endOn(ctx context.Context, pid int, ended <-chan struct{}) {
 
 // environ is the command's environment.
 func (w *worker) environ(task *fsboard.TaskView, try int, feedback, file string) []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		name, _, _ := strings.Cut(kv, "=")
-		switch name {
-		case "TEAMS_TASK", "TEAMS_TASK_FILE", "TEAMS_TRY", "TEAMS_FEEDBACK", "TEAMS_GATE",
-			EnvRoot, EnvSession, EnvName, EnvSpawn, EnvProject:
-			continue
-		}
-		env = append(env, kv)
+	env := withoutOurs(os.Environ())
+	if mark := os.Getenv(envHosted); mark != "" { // a loop that a resident has started is its host's, and so is this
+		env = append(env, envHosted+"="+mark)
 	}
 	for _, v := range w.t.Vars(w.tm) {
 		env = append(env, v.Name+"="+v.Value)

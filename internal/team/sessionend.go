@@ -27,8 +27,9 @@ type Ended struct {
 func (p Place) boardMail() string { return filepath.Join(p.BoardDir(), "mail") }
 
 // EndSession ends the session: it shuts down every resident, decides what was
-// submitted, ends the lives of all teammates, makes their tasks pending again, keeps the leader's unread
-// mail beside the board and removes the team's directory. The board stays.
+// submitted, ends the lives of all teammates, makes their tasks pending again,
+// keeps the leader's unread mail and the conversations beside board and ledger,
+// and removes the team's directory. The board stays.
 // Without now it is refused with conflict while a shell or a work loop lives or
 // holds a task.
 func (t *Team) EndSession(ctx context.Context, b *fsboard.Board, now bool) (Ended, error) {

@@ -116,7 +116,7 @@ func (t *Team) prepareSpawn(ctx context.Context, r *SpawnRequest, locked bool) (
 	}
 	if living >= limit {
 		return p, errs.New(errs.Conflict, "%d residents live already, and no more than %d may", living, limit).
-			WithHint("teams shutdown one of them, or raise TEAMS_MAX").WithDetail("living", living)
+			WithHint("teams shutdown NAME ends one of them; TEAMS_MAX allows more").WithDetail("living", living)
 	}
 	if err := t.checkRevive(r.Revive); err != nil {
 		return p, err
@@ -223,7 +223,7 @@ func (t *Team) Spawn(ctx context.Context, b *fsboard.Board, r SpawnRequest) (Tea
 	if err != nil {
 		return Teammate{}, err
 	}
-	tm, err = t.startResident(ctx, b, &r, &p, tm)
+	tm, err = t.startResident(ctx, &r, &p, tm)
 	if err != nil {
 		undo := context.WithoutCancel(ctx)
 		return Teammate{}, errors.Join(err, t.undoSpawn(undo, tm, old, true))
@@ -301,7 +301,7 @@ func bootMillis() int64 {
 }
 
 // startResident makes what the record names and starts the host.
-func (t *Team) startResident(ctx context.Context, b *fsboard.Board, r *SpawnRequest, p *prepared, tm Teammate) (Teammate, error) {
+func (t *Team) startResident(ctx context.Context, r *SpawnRequest, p *prepared, tm Teammate) (Teammate, error) {
 	if p.tree != nil {
 		r.Step("making a worktree")
 		warnings, err := worktree.Create(ctx, *p.tree)
