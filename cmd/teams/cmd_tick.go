@@ -15,7 +15,7 @@ import (
 var tickEntry = Entry{
 	Path:    "tick",
 	Group:   groupTeam,
-	Summary: "One pass over the board: claims, leases, dead holders, submissions",
+	Summary: "One pass over the session: mail, claims, the dead, idle teammates, submissions",
 	Examples: []string{
 		"teams tick",
 		"* * * * * cd /srv/app && PATH=/usr/local/bin:/usr/bin:/bin teams tick -q",

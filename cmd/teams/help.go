@@ -16,6 +16,7 @@ func overviewExamples() []string {
 		`id=$(teams claim -q)`,
 		`teams submit --result "parser done, see parse.go"`,
 		`teams send ann - < notes.md`,
+		`teams spawn rev reviewer - < prompt.md`,
 		`teams list`,
 		`teams completion bash > ~/.local/share/bash-completion/completions/teams`,
 	}

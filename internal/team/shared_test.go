@@ -307,3 +307,36 @@ func TestShortDuration(t *testing.T) {
 		}
 	}
 }
+
+// A host renews the leases of its teammate in time, by the clock that nobody
+// sets, and not before.
+func TestRenewLeases(t *testing.T) {
+	ctx := context.Background()
+	team := newTeam(t)
+	tm, lock, err := team.JoinHeld(ctx, JoinRequest{Name: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	b := must(team.Board(BoardOptions{}))(t)
+	must(b.Add(ctx, fsboard.NewTask{Subject: "one"}))(t)
+	must(b.Claim(ctx, fsboard.ClaimRequest{Worker: "ann", SpawnID: tm.SpawnID, Lease: 9 * time.Minute}))(t)
+	must(b.Fold(ctx, true))(t)
+	h := &host{t: team, b: b, tm: tm, log: openActivityLog(team.ActivityLog("ann"))}
+	defer h.log.Close()
+	end := func() int64 { return must(b.Show("t_1"))(t).Claim.BootMs }
+	first := end()
+	h.renewLeases(ctx)
+	if end() != first {
+		t.Error("it was renewed while nearly all of it was left")
+	}
+	// Four minutes later somebody has set the wall clock back.
+	start := must(fsx.BootClock())(t)
+	defer fsx.SetBootClock(func() (time.Duration, error) { return start + 4*time.Minute, nil })()
+	wall := time.Now().Add(-time.Hour)
+	defer fsx.SetNow(func() time.Time { return wall })()
+	h.renewLeases(ctx)
+	if got := end(); got < first+(3*time.Minute).Milliseconds() {
+		t.Errorf("its end went from %d to %d", first, got)
+	}
+}

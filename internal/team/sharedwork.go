@@ -105,7 +105,14 @@ func (h *host) renewLeases(ctx context.Context) {
 	}
 	for _, task := range held {
 		c := task.Claim
-		if c == nil || c.LeaseMs <= 0 || c.LeaseUntil-nowMillis() > c.LeaseMs*2/3 {
+		if c == nil || c.LeaseMs <= 0 {
+			continue
+		}
+		left := c.LeaseUntil - nowMillis()
+		if c.BootID != "" && c.BootID == fsx.BootID() { // by the clock that nobody sets, as the board has it
+			left = c.BootMs - bootMillis()
+		}
+		if left > c.LeaseMs*2/3 {
 			continue
 		}
 		if _, err := h.b.Renew(ctx, task.ID, h.tm.Name, h.tm.SpawnID, 0); err != nil && ctx.Err() == nil {
