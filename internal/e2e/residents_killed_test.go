@@ -103,13 +103,14 @@ func TestSpawnKilled(t *testing.T) {
 					up = s.came("bot", "killed, then a tick")
 				}
 				if !up {
-					switch r := s.run(args...); r.code {
+					r := s.run(args...)
+					switch r.code {
 					case 0, 4: // 4: the host of the killed one came up
 					default:
 						t.Errorf("the next spawn: %s", r)
 					}
 					if !s.came("bot", "killed, then a spawn") {
-						t.Errorf("the next spawn left no teammate")
+						t.Errorf("the next spawn left no teammate: %s", r)
 						continue
 					}
 				} else {

@@ -117,12 +117,12 @@ func (t *Team) Host(ctx context.Context, b *fsboard.Board, r HostRequest) error 
 	if err != nil {
 		_ = h.drive.end(true)
 		_ = sayHost(r.Says, failedLine(err))
-		h.giveUp(lock)
+		h.giveUp(ctx, lock)
 		return err
 	}
 	if line, err := bufio.NewReader(r.Hears).ReadString('\n'); err != nil || line != "go\n" {
 		_ = h.drive.end(true)
-		h.giveUp(lock)
+		h.giveUp(ctx, lock)
 		return errs.New(errs.Failure, "the spawn of %s was given up", r.Name)
 	}
 	r.Hears.Close()
@@ -179,15 +179,18 @@ func (h *host) begin(ctx context.Context, r HostRequest) (*fsx.Lock, error) {
 	return lock, nil
 }
 
-// giveUp undoes the spawn when whoever spawned is gone: it would undo it itself.
-func (h *host) giveUp(lock *fsx.Lock) {
-	roster, free, err := fsx.TryAcquire(h.t.RosterLock())
-	if err != nil || !free {
+// giveUp undoes the spawn when whoever spawned is gone. A spawn that lives undoes
+// it itself: it asks this process to end, which ends ctx, and the wait for its lock.
+func (h *host) giveUp(ctx context.Context, lock *fsx.Lock) {
+	lock.Unlock() // whoever undoes it takes this one
+	roster, err := fsx.Acquire(ctx, h.t.RosterLock(), giveUpWait)
+	if err != nil {
 		return
 	}
 	defer roster.Unlock()
-	lock.Unlock() // the undoing takes it
-	_ = h.t.undoSpawn(context.Background(), h.tm, nil, false)
+	if err := h.t.undoSpawn(context.WithoutCancel(ctx), h.tm, nil, false); err != nil {
+		h.log.Event("the spawn is not undone: %v", err)
+	}
 }
 
 // settle makes the life what it shall be: idle, with a row in the ledger.

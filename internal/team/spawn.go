@@ -176,13 +176,19 @@ func (r *SpawnRequest) checkProgram(ctx context.Context) error {
 }
 
 // isEnding says whether a stopped resident's host is still at its end: the name
-// is not free before that.
+// is not free before that. A lock that is held for an instant alone is no such
+// host: one that comes too late, for a spawn that was undone, holds it until it
+// has read so.
 func (t *Team) isEnding(tm Teammate) bool {
 	if !tm.Resident() {
 		return false
 	}
-	held, err := fsx.Held(t.AliveLock(tm.Name))
-	return err != nil || held
+	for end := time.Now().Add(tenureWait); ; time.Sleep(5 * time.Millisecond) {
+		held, err := fsx.Held(t.AliveLock(tm.Name))
+		if err != nil || !held || time.Now().After(end) {
+			return err != nil || held
+		}
+	}
 }
 
 // Spawn makes a resident: a teammate with a host process of its own. On success
