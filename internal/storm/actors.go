@@ -55,6 +55,7 @@ func (w *world) rage(ctx context.Context) {
 	all.Go(func() { w.housekeeper(ctx) })
 	all.Go(func() { w.killer(ctx) })
 	all.Go(func() { w.fillDisk(ctx) })
+	all.Go(func() { w.jumpClock(ctx) })
 	all.Go(func() { w.reader(ctx) })
 	all.Wait()
 	w.calm.Store(true)
@@ -160,7 +161,18 @@ func (w *world) shell(ctx context.Context, name string) {
 
 // shellTask takes one task and sees it through; false when there is none.
 func (w *world) shellTask(ctx context.Context, name string) bool {
-	r := w.teams(name, "--json", "claim", "--tag", [...]string{"shell", "any"}[w.random(2)])
+	args, length := []string{"--json", "claim", "--tag", [...]string{"shell", "any"}[w.random(2)]}, time.Duration(0)
+	switch w.random(4) {
+	case 0:
+		length = leaseKept
+	case 1:
+		length = leaseLost
+	}
+	if length > 0 {
+		args = append(args, "--lease", length.String())
+	}
+	began := time.Now()
+	r := w.teams(name, args...)
 	id := ""
 	if r.code == 0 {
 		var e struct{ Data struct{ Task task } }
@@ -170,6 +182,13 @@ func (w *world) shellTask(ctx context.Context, name string) bool {
 		}
 		w.tell(name, e.Data.Task)
 		id = e.Data.Task.ID
+		if length > 0 && e.Data.Task.Claim != nil {
+			w.lease(e.Data.Task.Claim.Token, began, length)
+		}
+		if length == leaseLost && w.random(2) == 0 {
+			wait(ctx, 2*leaseLost) // meanwhile it is somebody else's
+			return true
+		}
 	} else if w.surprising(r, "claim", 2, 3, 4) || r.code == 4 {
 		mine := w.first(name, "claim", "--mine", "-q")
 		if w.surprising(mine, "claim --mine") {
@@ -282,12 +301,12 @@ func (w *world) harness(ctx context.Context) {
 	}
 }
 
-// housekeeper archives what is old, and has the doctor mend what is safe.
+// housekeeper archives what is old and removes what was read, and has the doctor mend what is safe.
 func (w *world) housekeeper(ctx context.Context) {
 	for n := 0; wait(ctx, time.Duration(w.random(int(6*time.Second)))); n++ {
 		switch n % 3 {
 		case 0:
-			w.surprising(w.teams("", "gc", "--tasks", "--older-than", "1h"), "gc", 3)
+			w.surprising(w.teams("", "gc", "--tasks", "--older-than", "10s"), "gc", 3)
 		case 1:
 			w.surprising(w.teams("", "doctor", "--fix"), "doctor --fix", 1)
 		default:
@@ -381,6 +400,8 @@ func (w *world) reader(ctx context.Context) {
 				w.wrong("reader: %v", err)
 			} else if !json.Valid(data) {
 				w.wrong("reader: the snapshot is no JSON: %s", clip(string(data)))
+			} else {
+				w.seeLeases(data)
 			}
 		}
 	}

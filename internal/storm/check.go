@@ -27,6 +27,7 @@ type event struct {
 	Worker      string
 	Token       string
 	Submission  string
+	Reason      string
 }
 
 // check looks at what the storm has left.
@@ -102,6 +103,9 @@ func (w *world) checkHistory() {
 				w.wrong("%d.%d: %s is %s under %s, it is held under %s", e.Rev, e.N, e.Task, e.Event, e.Token, holder[e.Task])
 			}
 			delete(holder, e.Task)
+			if e.Reason == "lease_over" {
+				w.checkLease(e.Task, e.Token)
+			}
 			if e.Event == "completed" {
 				completed[e.Task]++
 			}
@@ -160,7 +164,7 @@ type lying struct {
 func (w *world) checkMail() {
 	dir := w.sessionDir("teammate")
 	boxes, _ := os.ReadDir(dir)
-	byBody, byID, back := map[string][]lying{}, map[string][]lying{}, map[string]bool{}
+	byBody, byID := map[string][]lying{}, map[string][]lying{}
 	for _, box := range boxes {
 		for _, place := range []string{"inbox/new", "inbox/cur", "outbox/new", "outbox/rejected"} {
 			files, _ := filepath.Glob(filepath.Join(dir, box.Name(), place, "[0-9]*.md"))
@@ -180,9 +184,7 @@ func (w *world) checkMail() {
 					byBody[string(m.Body)] = append(byBody[string(m.Body)], l)
 				}
 				if m.Event == "undelivered" {
-					for word := range strings.FieldsFuncSeq(string(m.Body), func(r rune) bool { return r == ' ' || r == ':' }) {
-						back[box.Name()+"/"+word] = true
-					}
+					w.cameBack(box.Name(), string(m.Body))
 				}
 			}
 		}
@@ -201,7 +203,7 @@ func (w *world) checkMail() {
 		}
 		for _, l := range list {
 			key := l.box + "/" + l.m.ID
-			if l.place == "inbox/cur" && w.shown[key] == nil && !back[l.m.From+"/"+l.m.ID] && !w.kickoff(l.m) {
+			if l.place == "inbox/cur" && w.shown[key] == nil && !w.back[l.m.From+"/"+l.m.ID] && !w.kickoff(l.m) {
 				w.wrong("%s from %s to %s counts as read; nobody has seen it, and %s was not told", l.m.ID, l.m.From, l.box, l.m.From)
 			}
 			if l.place == "outbox/new" || l.place == "inbox/new" && !slices.Contains(residents[:], l.box) {
@@ -212,6 +214,8 @@ func (w *world) checkMail() {
 	for _, m := range w.sent {
 		list := byBody[m.body]
 		switch {
+		case len(list) == 0 && (w.shown[m.to+"/"+m.id] != nil || w.back[m.from+"/"+m.id]):
+			w.note("a message was read and removed")
 		case len(list) == 0:
 			w.wrong("%s from %s to %s was told to be sent, and is gone", m.id, m.from, m.to)
 		case list[0].m.ID != m.id:

@@ -68,7 +68,7 @@ func (w *world) recv(name string) bool {
 	r := w.teams(name, "--json", "recv", "--max", "20")
 	var e struct {
 		Data struct {
-			Messages []struct{ ID, From, To, Kind, Body string }
+			Messages []struct{ ID, From, To, Kind, Event, Body string }
 		}
 	}
 	// A killed one may have printed what it did not mark.
@@ -81,6 +81,9 @@ func (w *world) recv(name string) bool {
 		w.show(orLeader(name), m.ID, sure)
 		w.mu.Lock()
 		sent := w.tried[m.Body]
+		if m.Event == "undelivered" {
+			w.cameBack(orLeader(name), m.Body)
+		}
 		w.mu.Unlock()
 		if m.Kind != "notice" && (sent == nil || sent.from != m.From || sent.to != m.To) {
 			w.wrong("%s was shown a message that nobody sent: %+v", orLeader(name), m)
@@ -110,6 +113,14 @@ func (w *world) show(box, id string, sure bool) {
 	w.mu.Unlock()
 	if doubled {
 		w.wrong("%s was shown %s twice", box, id)
+	}
+}
+
+// cameBack notes that a mailbox was told of what did not reach its reader, all
+// the ids in the body of that notice among it. The caller holds w.mu.
+func (w *world) cameBack(box, body string) {
+	for word := range strings.FieldsFuncSeq(body, func(r rune) bool { return r == ' ' || r == ':' }) {
+		w.back[box+"/"+word] = true
 	}
 }
 

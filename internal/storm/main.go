@@ -1,5 +1,5 @@
-// Command storm lets a real team work under random kills and full disks, and
-// checks at the end that nothing was lost, doubled or left behind.
+// Command storm lets a real team work under random kills, full disks and jumps of
+// the clock, and checks at the end that nothing was lost, doubled or left behind.
 //
 //	go run ./internal/storm                 30 s
 //	go run ./internal/storm -for 10m
@@ -9,12 +9,14 @@
 // work loops, shells that claim and submit, residents that run a command,
 // senders, receivers, a harness and ticks use them, at most a dozen processes at
 // once. Any of them is killed with SIGKILL at any time. Where a small tmpfs can
-// be mounted, the root lies on one that is filled up now and then. When the time
-// is over the kills stop, what is open is finished, and the promises are checked.
-// It exits 1 when one is broken, and keeps the root then.
+// be mounted, the root lies on one that is filled up now and then. The wall clock
+// of all of them is set by up to weeks, forward and back. When the time is over
+// that stops, what is open is finished, and the promises are checked. It exits 1
+// when one is broken, and keeps the root then.
 //
-// Clocks are not shifted: the program has no seam for its clock. The state
-// machine of internal/model does that, in one process.
+// Nothing outside its directory and its own processes is changed: the clock that
+// jumps is that of the program alone, which is built with another time.Now for
+// it, and so stays as it is when -teams names a program.
 package main
 
 import (
@@ -42,6 +44,7 @@ type settings struct {
 	teams  string // the program, "" to build it
 	keep   bool
 	disk   bool // fill the disk, where that is possible
+	clock  bool // set the clock
 	quiet  bool
 }
 
@@ -68,6 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	f.StringVar(&s.teams, "teams", "", "the program to use, instead of building it")
 	f.BoolVar(&s.keep, "keep", false, "keep the root in any case")
 	f.BoolVar(&s.disk, "disk", true, "fill the disk now and then, where a tmpfs can be mounted")
+	f.BoolVar(&s.clock, "clock", true, "set the wall clock now and then, unless -teams is given")
 	f.BoolVar(&s.quiet, "q", false, "print the end only")
 	if err := f.Parse(args); err != nil {
 		return 64, err
@@ -92,10 +96,14 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 		}
 	}()
 	bin := filepath.Join(dir, "bin", "teams")
-	if s.teams == "" {
-		err = build(ctx, bin)
-	} else {
+	switch {
+	case s.teams != "":
+		s.clock = false
 		err = install(s.teams, bin)
+	case s.clock:
+		err = buildShifted(ctx, dir, bin)
+	default:
+		err = build(ctx, bin)
 	}
 	if err != nil {
 		return 1, err
@@ -109,7 +117,9 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	if w.noDisk != "" {
 		w.say("the disk is not filled: %s", w.noDisk)
 	}
-	w.say("clocks are not shifted: the program has no seam for its clock")
+	if !s.clock {
+		w.say("the clock is not set")
+	}
 	w.rage(ctx)
 	interrupted := ctx.Err() != nil
 	if !interrupted {
@@ -132,8 +142,9 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	return 0, nil
 }
 
-func build(ctx context.Context, bin string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", bin, "github.com/seed6990a682/teams/cmd/teams")
+func build(ctx context.Context, bin string, flags ...string) error {
+	args := append([]string{"build", "-o", bin}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "github.com/seed6990a682/teams/cmd/teams")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, text)

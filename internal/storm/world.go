@@ -47,9 +47,11 @@ type facts struct {
 	keys    map[string]string    // key of a task: its id, "" while nobody was told
 	claims  map[string]string    // task and epoch: the token
 	holders map[string]string    // task and epoch: who was told
+	leases  map[string]*lease    // by token
 	sent    map[string]*message  // by id
 	tried   map[string]*message  // by body
 	shown   map[string]*showings // by mailbox and id
+	back    map[string]bool      // by the mailbox that was told and the id of what came back
 }
 
 // message is one that somebody tried to send.
@@ -67,7 +69,7 @@ func newWorld(dir, bin string, s settings, out io.Writer) (*world, error) {
 		root: filepath.Join(dir, "root"), project: filepath.Join(dir, "app"), evidence: filepath.Join(dir, "evidence"),
 		verbs: make(chan struct{}, 3), rng: rand.New(rand.NewPCG(s.seed, 1)),
 		ops: map[string]int{}, kills: map[string]int{}, noted: map[string]int{}, victims: map[*proc]string{},
-		facts: facts{keys: map[string]string{}, claims: map[string]string{}, holders: map[string]string{}, sent: map[string]*message{}, tried: map[string]*message{}, shown: map[string]*showings{}},
+		facts: facts{keys: map[string]string{}, claims: map[string]string{}, holders: map[string]string{}, leases: map[string]*lease{}, sent: map[string]*message{}, tried: map[string]*message{}, shown: map[string]*showings{}, back: map[string]bool{}},
 	}
 	for _, d := range []string{w.root, filepath.Join(w.project, ".git"), filepath.Join(w.project, ".pi", "agents"), w.evidence, filepath.Join(dir, "home"), filepath.Join(dir, "tmp")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -79,6 +81,9 @@ func newWorld(dir, bin string, s settings, out io.Writer) (*world, error) {
 		return nil, err
 	}
 	if err := w.scripts(); err != nil {
+		return nil, err
+	}
+	if err := w.setClock(0); err != nil {
 		return nil, err
 	}
 	w.noDisk = "it was not asked for"
@@ -160,6 +165,7 @@ func (w *world) start(what, name string, argv ...string) (*proc, error) {
 	p.cmd.Env = []string{
 		"PATH=" + filepath.Dir(w.bin) + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(w.dir, "home"), "TMPDIR=" + filepath.Join(w.dir, "tmp"),
 		"LC_ALL=C.UTF-8", "TEAMS_ROOT=" + w.root, "TEAMS_HERDR=off", "EVIDENCE=" + w.evidence,
+		clockEnv + "=" + w.clockFile(),
 	}
 	if name != "" {
 		p.cmd.Env = append(p.cmd.Env, "TEAMS_NAME="+name)
