@@ -30,7 +30,7 @@ type NewTask struct {
 }
 
 // Add adds tasks, all of them or none. A task whose key is taken is returned
-// as it stands.
+// as it stands, as known.
 func (b *Board) Add(ctx context.Context, tasks ...NewTask) ([]*TaskView, error) {
 	if len(tasks) == 0 {
 		return nil, nil
@@ -42,15 +42,17 @@ func (b *Board) Add(ctx context.Context, tasks ...NewTask) ([]*TaskView, error) 
 		}
 	}
 	var ids []string
+	var added map[string]bool
 	_, err := b.update(ctx, true, func(t *tx) error {
-		ids = nil
+		ids, added = nil, map[string]bool{}
 		keys := map[string]string{}
 		for i := range tasks {
-			id, err := t.add(&tasks[i], keys)
+			id, known, err := t.add(&tasks[i], keys)
 			if err != nil {
 				return nth(err, i, len(tasks))
 			}
 			ids = append(ids, id)
+			added[id] = added[id] || !known
 		}
 		return nil
 	})
@@ -67,6 +69,7 @@ func (b *Board) Add(ctx context.Context, tasks ...NewTask) ([]*TaskView, error) 
 		if err != nil {
 			return nil, err
 		}
+		t.Known = !added[id]
 		out = append(out, t)
 	}
 	return out, nil
@@ -85,22 +88,22 @@ func nth(err error, i, n int) error {
 	return fmt.Errorf("task %d of %d: %w", i+1, n, err)
 }
 
-// add stores one new task and returns its id.
-func (t *tx) add(n *NewTask, keys map[string]string) (string, error) {
+// add stores one new task and returns its id, or that of the task that is known
+// by its key.
+func (t *tx) add(n *NewTask, keys map[string]string) (id string, known bool, err error) {
 	if n.Key != "" {
 		id, ok := keys[n.Key]
 		if !ok {
-			var err error
 			if id, err = t.findKey(n.Key); err != nil {
-				return "", err
+				return "", false, err
 			}
 		}
 		if id != "" {
 			keys[n.Key] = id
-			return id, nil
+			return id, true, nil
 		}
 	}
-	id := taskID(t.snap.head.NextTask)
+	id = taskID(t.snap.head.NextTask)
 	deps := make([]string, 0, len(n.DependsOn))
 	for _, d := range n.DependsOn {
 		if known, ok := keys[d]; ok {
@@ -109,7 +112,7 @@ func (t *tx) add(n *NewTask, keys map[string]string) (string, error) {
 		deps = append(deps, d)
 	}
 	if err := t.checkKnown(id, deps); err != nil {
-		return "", err
+		return "", false, err
 	}
 	t.snap.head.NextTask++
 	task := newTask()
@@ -133,7 +136,7 @@ func (t *tx) add(n *NewTask, keys map[string]string) (string, error) {
 	if n.Key != "" {
 		keys[n.Key] = id
 	}
-	return id, nil
+	return id, false, nil
 }
 
 // findKey returns the id of the task with an idempotency key, archived ones

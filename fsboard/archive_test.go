@@ -65,7 +65,7 @@ func TestCollect(t *testing.T) {
 	}
 	// Ids and keys stay taken.
 	list := mustAdd(t, b, NewTask{Subject: "the same again", Key: "k1"}, NewTask{Subject: "next"})
-	if list[0].ID != "t_1" || !list[0].Archived || list[1].ID != "t_7" {
+	if list[0].ID != "t_1" || !list[0].Archived || !list[0].Known || list[1].ID != "t_7" || list[1].Known {
 		t.Fatalf("%+v", list)
 	}
 	wantSound(t, b)

@@ -38,6 +38,7 @@ type TaskView struct {
 	State     State
 	WaitingOn []string // dependencies that are not completed
 	Archived  bool     // it lies in the archive
+	Known     bool     // [Board.Add] found it by its key, and added nothing
 }
 
 // MarshalJSON writes the stored fields and the derived ones.

@@ -85,7 +85,11 @@ func (c *taskAddCmd) Run(ctx context.Context, e *Env) error {
 		return err
 	}
 	e.after(ctx, b)
-	e.taskResult(list[0], "added")
+	verb := "added"
+	if list[0].Known {
+		verb = "already there"
+	}
+	e.taskResult(list[0], verb)
 	return nil
 }
 
