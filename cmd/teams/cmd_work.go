@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -160,6 +161,10 @@ func (s *stopper) done() {
 	s.once.Do(func() { close(s.end) })
 }
 
+// sameSignal is within what a second SIGTERM is the first one again: timeout(1)
+// sends it to the process and at once to the group that this is in.
+const sameSignal = 50 * time.Millisecond
+
 // workSignals makes the first SIGINT or SIGTERM stop the loop after its task,
 // and the second end the task.
 func workSignals(ctx context.Context, e *Env) (context.Context, *stopper) {
@@ -168,11 +173,17 @@ func workSignals(ctx context.Context, e *Env) (context.Context, *stopper) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	e.Go(func() {
 		defer cancel(nil)
-		for n := 0; ; n++ {
+		var last time.Time
+		for {
 			select {
 			case sig := <-s.ch:
-				if n == 0 {
+				again := time.Since(last) < sameSignal && sig == syscall.SIGTERM
+				if last.IsZero() {
 					close(s.first)
+					last = time.Now()
+					continue
+				}
+				if again {
 					continue
 				}
 				cancel(errs.New(errs.Interrupted, "interrupted by %v", sig))

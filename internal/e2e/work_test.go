@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -229,6 +230,35 @@ func TestWorkSignals(t *testing.T) {
 	}
 	if got := s.show("t_2"); got.State != "ready" || got.Attempt != 0 {
 		t.Errorf("after two signals: %+v", got)
+	}
+	s.noProcess()
+	s.healthy()
+}
+
+// TestWorkTimeout ends a loop by timeout(1), which signals it and at once the
+// group that it is in: the running task is finished all the same.
+func TestWorkTimeout(t *testing.T) {
+	t.Parallel()
+	timeout, err := exec.LookPath("timeout")
+	if err != nil {
+		t.Skip("there is no timeout(1)")
+	}
+	s := newSite(t)
+	s.fill(2)
+	mark := filepath.Join(s.base, "mark")
+	// timeout(1) does on SIGTERM what it does when the time is over.
+	loop := start(t, s.command(timeout, "10m", teamsBin, "work", "--as", "w1", "--", "sh", "-c", "touch "+mark+"; "+s.until("go")+"; echo finished"))
+	eventually(t, "the command runs", func() bool { return exists(mark) })
+	loop.signal(syscall.SIGTERM)
+	if loop.ended(200 * time.Millisecond) {
+		t.Error("it ended the task")
+	}
+	s.goOn("go")
+	if r := loop.wait(); r.code != 0 {
+		t.Errorf("%s", r)
+	}
+	if a, b := s.show("t_1"), s.show("t_2"); a.State != "completed" || a.Result != "finished" || b.State != "ready" {
+		t.Errorf("%+v, %+v", a, b)
 	}
 	s.noProcess()
 	s.healthy()
