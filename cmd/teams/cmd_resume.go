@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
@@ -22,7 +23,7 @@ type resumeCmd struct {
 }
 
 func (c *resumeCmd) Help() string {
-	return "It gets its name, role, command and, where the host keeps one, its conversation back. Exit 3: the ledger has no such id; 4: its name is in use."
+	return "It gets its name, role, command, place among the panes of herdr and, where the host keeps one, its conversation back. Exit 3: the ledger has no such id; 4: its name is in use."
 }
 
 func (c *resumeCmd) Run(ctx context.Context, e *Env) error {
@@ -39,6 +40,9 @@ func (c *resumeCmd) Run(ctx context.Context, e *Env) error {
 			WithHint("teams ledger show %s; teams spawn starts a new one", row.TaskID)
 	}
 	r := team.SpawnRequest{Name: row.Name, Agent: row.Agent, Kind: row.Host, Command: row.LaunchCommand, Revive: &row}
+	if row.Host == team.KindHerdr {
+		r.Tab, r.Placement, r.Grace = row.TabName, row.Placement, time.Duration(row.GraceMs)*time.Millisecond
+	}
 	if row.Description != row.Name {
 		r.Label = row.Description
 	}

@@ -1,14 +1,18 @@
 package e2e
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed6990a682/teams/herdr/herdrtest"
+	"github.com/seed6990a682/teams/internal/team"
 )
 
 // A teammate in a pane of herdr: its first message and later mail are submitted
@@ -74,6 +78,56 @@ func TestHerdrHost(t *testing.T) {
 		t.Errorf("%q", b.Error)
 	}
 	s.noProcess()
+}
+
+// A revived teammate comes back to where its pane was asked for, which the
+// ledger remembers.
+func TestHerdrResume(t *testing.T) {
+	t.Parallel()
+	h := herdrtest.New(t)
+	s := newTeam(t).with("HERDR_SOCKET_PATH=" + h.Path)
+	s.ok("spawn", "ann", "worker", "--host", "herdr", "--tab", "reviews", "--grace", "1m")
+	s.ok("spawn", "bob", "worker", "--host", "herdr", "--placement", "workspace")
+	pane := map[string]string{}
+	for _, name := range []string{"ann", "bob"} {
+		row := s.ledgerRow(name)
+		if pane[name] = row.PaneID; row.PaneID == "" || row.TabID == "" || row.WorkspaceID == "" {
+			t.Errorf("where %s is: %+v", name, row)
+		}
+		s.ok("shutdown", name)
+		if row := s.ledgerRow(name); row.Status != "closed" || row.PaneID != pane[name] {
+			t.Errorf("where %s was: %+v", name, row)
+		}
+		s.ok("resume", s.ledgerRow(name).TaskID)
+	}
+	if row := s.ledgerRow("ann"); row.Status != "running" || row.TabName != "reviews" || row.GraceMs != 60000 {
+		t.Errorf("%+v", row)
+	}
+	if row := s.ledgerRow("bob"); row.Status != "running" || row.Placement != "workspace" {
+		t.Errorf("%+v", row)
+	}
+	if tabs := h.Tabs(); !slices.Contains(slices.Collect(maps.Values(tabs)), "reviews") {
+		t.Errorf("tabs: %v", tabs)
+	}
+	s.ok("shutdown", "--all")
+	s.noProcess()
+}
+
+// ledgerRow is the row of the ledger that is about a name.
+func (s *site) ledgerRow(name string) team.LedgerRow {
+	s.t.Helper()
+	var list struct{ Rows []team.LedgerRow }
+	e, r := s.json("ledger")
+	if err := json.Unmarshal(e.Data, &list); err != nil {
+		s.t.Fatalf("%v: %s", err, r)
+	}
+	for _, row := range list.Rows {
+		if row.Name == name {
+			return row
+		}
+	}
+	s.t.Fatalf("the ledger has no %s", name)
+	return team.LedgerRow{}
 }
 
 // Without herdr such a spawn is refused and leaves nothing; other verbs do not

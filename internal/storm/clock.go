@@ -15,7 +15,7 @@ import (
 // in which [time.Now] adds what a file says. The clock that durations are
 // measured with goes on as it is, like that of a machine whose date is set.
 const (
-	clockEnv = "TEAMS_STORM_CLOCK"
+	clockEnv = "STORM_CLOCK"
 
 	nowBegins = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
 

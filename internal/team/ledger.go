@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 )
@@ -50,6 +51,10 @@ type LedgerRow struct {
 	SpawnID string `json:"spawnId,omitempty"`
 	Session string `json:"session,omitempty"`
 	At      int64  `json:"at,omitempty"` // of this row
+
+	// How its pane was asked for, besides TabName.
+	Placement string `json:"placement,omitempty"`
+	GraceMs   int64  `json:"graceMs,omitempty"`
 }
 
 // ledgerRow is the row of a teammate in a state.
@@ -67,6 +72,13 @@ func (t *Team) ledgerRow(tm Teammate, status, via string) LedgerRow {
 	}
 	if strings.HasSuffix(tm.SessionFile, ".jsonl") {
 		row.SessionFile = &tm.SessionFile
+	}
+	if tm.Kind == KindHerdr {
+		row.TabName, row.Placement, row.GraceMs = tm.Tab, tm.Placement, tm.GraceMs
+		// Whoever wants the pane has its lease; here it is for the record.
+		if l, err := (&herdr.Leases{Root: t.Root}).Find(tm.SpawnID); err == nil && l != nil {
+			row.PaneID, row.TabID, row.WorkspaceID = l.Pane, l.Tab, l.Workspace
+		}
 	}
 	switch status {
 	case LedgerClosed:
@@ -129,6 +141,9 @@ func (t *Team) Ledger() (rows []LedgerRow, skipped int, err error) {
 			}
 			if row.Outcome == "" {
 				row.Outcome = rows[i].Outcome
+			}
+			if row.PaneID == "" && row.SpawnID == rows[i].SpawnID {
+				row.PaneID, row.TabID, row.WorkspaceID = rows[i].PaneID, rows[i].TabID, rows[i].WorkspaceID
 			}
 			rows[i] = row
 		}
