@@ -313,5 +313,26 @@ func TestSilentHost(t *testing.T) {
 	}
 	s.ok("shutdown", "bot", "--now")
 	s.noProcess()
+
+	// The same when it is stopped at its end, while a gate runs for it.
+	s.add("a task", "--verify", "touch "+filepath.Join(s.base, "gate")+"; "+s.until("go"))
+	s.spawnExec("cat", "do it", "teams claim -q && teams submit --no-wait -q; exec sleep 600")
+	r = s.working("cat")
+	eventually(t, "it has submitted", func() bool { return s.show("t_1").State == "submitted" })
+	first := s.start("shutdown", "cat", "--now")
+	eventually(t, "the gate runs", func() bool { return exists(filepath.Join(s.base, "gate")) })
+	if got := s.resident("cat").Status; got != "stopping" {
+		t.Errorf("cat is %s while it ends", got)
+	}
+	_ = syscall.Kill(r.PID, syscall.SIGSTOP)
+	s.goOn("go")
+	s.ok("shutdown", "cat", "--now")
+	if r := first.wait(); r.code != 0 {
+		t.Errorf("the first shutdown: %s", r)
+	}
+	if got := s.show("t_1").State; got != "completed" {
+		t.Errorf("t_1 is %s", got)
+	}
+	s.noProcess()
 	s.healthy()
 }

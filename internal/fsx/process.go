@@ -92,6 +92,10 @@ func (p Process) Liveness() Liveness {
 	return Alive
 }
 
+// Suspended tells whether p lives, but was stopped by a signal, as by ctrl+z, and
+// so does nothing until it is continued.
+func (p Process) Suspended() bool { return p.Liveness() == Alive && suspended(p.PID) }
+
 // noSuchProcess reports whether the kernel knows no process with this number.
 // A process that is only hidden from us is known.
 func noSuchProcess(pid int) bool {

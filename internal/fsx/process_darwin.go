@@ -4,8 +4,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statZombie is SZOMB of <sys/proc.h>.
-const statZombie = 5
+// SSTOP and SZOMB of <sys/proc.h>.
+const (
+	statStopped = 4
+	statZombie  = 5
+)
 
 // startTime returns when the process was started, in microseconds of the wall
 // clock at that moment, or that it is gone. A zombie is gone.
@@ -23,6 +26,11 @@ func startTime(pid int) (start uint64, gone bool, err error) {
 	}
 	t := k.Proc.P_starttime
 	return uint64(t.Sec)*1_000_000 + uint64(t.Usec), false, nil
+}
+
+func suspended(pid int) bool {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err == nil && k.Proc.P_stat == statStopped
 }
 
 // pidNamespace is the same for all: macOS has no pid namespaces.

@@ -50,6 +50,13 @@ func parseStat(b []byte) (start uint64, gone, ok bool) {
 	return 0, false, false
 }
 
+// suspended reports whether a process is stopped, by field 3 of its stat.
+func suspended(pid int) bool {
+	b, err := readSmall(procPath(pid, "stat"))
+	i := bytes.LastIndexByte(b, ')')
+	return err == nil && i >= 0 && bytes.HasPrefix(b[i+1:], []byte(" T"))
+}
+
 func pidNamespace() string {
 	ns, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,6 +62,15 @@ func TestLiveness(t *testing.T) {
 	restore = SetBootID("")
 	want(t, "boot id not to be had", c, Unknown)
 	restore()
+
+	if c.Suspended() {
+		t.Error("the child is suspended")
+	}
+	child.Process.Signal(syscall.SIGSTOP)
+	eventually(t, "it is suspended", c.Suspended)
+	want(t, "suspended", c, Alive)
+	child.Process.Signal(syscall.SIGCONT)
+	eventually(t, "it goes on", func() bool { return !c.Suspended() })
 
 	// Killed, but not waited for: a zombie does nothing any more.
 	child.Process.Kill()

@@ -82,7 +82,8 @@ func (t *Team) shutdown(ctx context.Context, b *fsboard.Board, name string, now,
 				return tm, err
 			}
 			step("waiting for " + name + ", which is " + tm.Status)
-			if tm.Status != StatusStopping && time.Since(asked) > hostAnswers {
+			// One that is at its end may take long for it, but not by doing nothing.
+			if time.Since(asked) > hostAnswers && (tm.Status != StatusStopping || tm.Process().Suspended()) {
 				if err := t.silentHost(tm, now); err != nil {
 					return tm, err
 				}
