@@ -19,7 +19,7 @@ import (
 var demoEntry = Entry{
 	Path:     "demo",
 	Group:    groupSetup,
-	Summary:  "Show a leader and three workers at work, in a directory of its own",
+	Summary:  "Show a leader and its workers at work, in a directory of its own",
 	Examples: []string{"teams demo", "teams demo --keep"},
 	New:      func() Command { return new(demoCmd) },
 	// A second signal must not cut the cleaning up short.
@@ -32,7 +32,7 @@ type demoCmd struct {
 
 func (c *demoCmd) Help() string {
 	return "It makes a project with a failing test and a root of its own in the temporary directory, and plays with real processes: " +
-		"a gate fails once and passes after the fix, and a worker that is killed loses its task to another. " +
+		"a gate fails once and passes after the fix, a worker that is killed loses its task to another, workers talk, and a resident is started, given a task and ended. " +
 		"Exit 0 means that all of it was checked at the end. Your own root is not touched."
 }
 

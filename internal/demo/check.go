@@ -82,13 +82,13 @@ func (p *play) checks() ([]Check, error) {
 		}
 		out = append(out, c)
 	}
-	check(states == " t_1 completed t_2 completed t_3 completed", "they are:"+states, "all three tasks are completed")
+	check(states == " t_1 completed t_2 completed t_3 completed t_4 completed", "they are:"+states, "all four tasks are completed")
 	check(count(history.Events, "claimed", "t_2", "bob") == 1 && count(history.Events, "released", "t_2", "bob") == 1 && two.ClaimedBy != "bob" && two.ClaimedBy != "",
 		"it was completed by "+two.ClaimedBy, "bob was killed with t_2, and %s completed it", two.ClaimedBy)
 	check(one.GateRuns == 2 && one.GateFailures == 1 && one.LastGate.Verdict == "passed" && count(history.Events, "gate_failed", "", "") == 1,
 		fmt.Sprintf("it ran %d times and failed %d times", one.GateRuns, one.GateFailures), "the gate of t_1 failed once and passed after the fix")
 	check(strings.Contains(one.Result, "TEAMS_FEEDBACK says: FAIL"), "its result is "+one.Result, "the worker was shown what the gate had printed")
-	check(count(history.Events, "completed", "", "") == 3 && after(history.Events, "t_3", "t_1") && after(history.Events, "t_3", "t_2"),
+	check(count(history.Events, "completed", "", "") == 4 && after(history.Events, "t_3", "t_1") && after(history.Events, "t_3", "t_2"),
 		"the history says otherwise", "each task was completed once, and t_3 was claimed after the others were completed")
 	check(three.LastGate.Verdict == "passed" && strings.Contains(string(notes), "greet.sh"), "NOTES is "+string(notes), "the work is in the project")
 	last := p.lastStep("sh test.sh")
@@ -104,6 +104,11 @@ func (p *play) checks() ([]Check, error) {
 	}
 	check(replied, "dora has no reply of eve", "eve replied to dora")
 	check(reported, "the leader has no report of dora", "dora reported to the leader")
+	reported, ended, err := p.resided()
+	if err != nil {
+		return nil, err
+	}
+	check(tasks["t_4"].ClaimedBy == "rex" && reported && ended, "the task is of "+tasks["t_4"].ClaimedBy, "rex did its task, reported, and was ended")
 	return out, nil
 }
 

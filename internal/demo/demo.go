@@ -80,6 +80,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		err = p.story()
 	}
 	p.endAll()
+	p.endResidents()
 	if p.r.Dir != "" {
 		if p.r.Kept = o.Keep; !o.Keep {
 			if rerr := os.RemoveAll(p.r.Dir); err == nil {
@@ -97,7 +98,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 
 // story is what is done, in its order.
 func (p *play) story() error {
-	acts := []func() error{p.plan, p.loss, p.work, p.talk, p.lookAround, p.verify}
+	acts := []func() error{p.plan, p.loss, p.work, p.talk, p.reside, p.lookAround, p.verify}
 	for _, act := range acts {
 		if err := act(); err != nil {
 			return err

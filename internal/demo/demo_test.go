@@ -108,7 +108,7 @@ func TestKeep(t *testing.T) {
 	for _, want := range []string{
 		"FAIL: greet.sh printed 'Hello'", "$ teams task add", "$ kill -9 ", "(killed)", "the holder is dead", "gate_failed  t_1",
 		"TEAMS_FEEDBACK says: FAIL: greet.sh printed 'Hello Ann'", "released from bob: holder dead", "✓ bob was killed with t_2, and ",
-		"✓ teams doctor finds nothing wrong", "To look around:",
+		"✓ teams doctor finds nothing wrong", "✓ rex did its task, reported, and was ended", "To look around:",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the story lacks %q", want)
@@ -223,6 +223,8 @@ func TestSignal(t *testing.T) {
 		{"t_2  claimed  bob", syscall.SIGTERM},
 		{"ann  claimed", syscall.SIGINT},
 		{"$ teams wait", syscall.SIGHUP},
+		{"$ teams spawn", syscall.SIGINT},
+		{"$ teams delegate", syscall.SIGTERM},
 	} {
 		t.Run(c.after, func(t *testing.T) {
 			t.Parallel()
@@ -325,14 +327,19 @@ exec "$teams" "$@"
 if [ "$1" = claim ]; then exit 2; fi
 exec "$teams" "$@"
 `, ""},
+		{"a resident that does nothing", `
+if [ "$1" = spawn ]; then exec "$teams" spawn rex reviewer -- sleep 60; fi
+exec "$teams" "$@"
+`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			ctx := context.Background()
 			if c.says == "" {
-				// bob sleeps for a minute and claims nothing: only the end of ctx helps.
+				// bob sleeps for a minute and claims nothing, and so does rex: only the
+				// end of ctx helps.
 				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, 2*time.Second)
+				ctx, cancel = context.WithTimeout(ctx, 3*time.Second)
 				defer cancel()
 			}
 			r, err := Run(ctx, Options{Program: fake(t, c.script), Environ: os.Environ()})

@@ -24,6 +24,8 @@ type play struct {
 	env    []string
 	r      *Result
 
+	residents bool // some may live
+
 	mu    sync.Mutex // guards what follows, the steps' outputs, and Say
 	procs []*process
 }

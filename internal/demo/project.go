@@ -44,6 +44,19 @@ t_3)
 	echo "see NOTES" ;;
 esac
 `
+	reviewerRole = `---
+name: reviewer
+description: Reads what others wrote, and says what is wrong with it.
+---
+You review.
+`
+	reviewerScript = `# What a resident runs whenever there is something for it, with its mail on stdin.
+cat >/dev/null
+id=$(teams claim -q) || exit 0
+echo "NOTES says: $(grep greet.sh NOTES)"
+teams submit "$id" -q --result "NOTES names the script" >/dev/null
+teams send leader -q --status completed "NOTES is fine." >/dev/null
+`
 )
 
 // setUp creates the directory with root, project and program.
@@ -58,15 +71,18 @@ func (p *play) setUp() error {
 	}
 	p.r.Dir = dir
 	p.r.Root, p.r.Project, p.r.Bin = filepath.Join(dir, "root"), filepath.Join(dir, "project"), filepath.Join(dir, "bin")
-	for _, d := range []string{p.r.Root, p.r.Project, p.r.Bin} {
-		if err := os.Mkdir(d, 0o700); err != nil {
+	agents := filepath.Join(p.r.Project, ".pi", "agents")
+	for _, d := range []string{p.r.Root, agents, p.r.Bin} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
 			return err
 		}
 	}
 	for path, text := range map[string]string{
 		filepath.Join(p.r.Project, "greet.sh"): greetScript,
 		filepath.Join(p.r.Project, "test.sh"):  testScript,
+		filepath.Join(agents, "reviewer.md"):   reviewerRole,
 		filepath.Join(dir, "worker.sh"):        workerScript,
+		filepath.Join(dir, "reviewer.sh"):      reviewerScript,
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return err
@@ -76,7 +92,7 @@ func (p *play) setUp() error {
 		return err
 	}
 	p.env = environ(p.o.Environ, p.r.Bin, p.r.Root)
-	if err := p.say(Text, "A leader, three workers, a gate and a kill -9, in "+dir+"."); err != nil {
+	if err := p.say(Text, "A leader, its workers, a gate and a kill -9, in "+dir+"."); err != nil {
 		return err
 	}
 	return p.repository()
@@ -112,9 +128,6 @@ func (p *play) repository() error {
 		if why = p.git(); why == "" {
 			return nil
 		}
-	}
-	if err := os.MkdirAll(filepath.Join(p.r.Project, ".pi"), 0o700); err != nil {
-		return err
 	}
 	return p.say(Text, "The project is a plain directory with .pi in it, since "+why+".")
 }
