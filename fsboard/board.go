@@ -42,7 +42,11 @@ type Options struct {
 	// what is not known. Like the roster it answers from files. Nil: all hosts
 	// have one clock.
 	ClockAhead func(host string) int64
-	// LockTimeout bounds the wait for board.lock. Zero: 10 s.
+	// ClaimLock names the file that each claim of a worker locks while it is made,
+	// so that two of them at once do not both find the worker below its limit.
+	// Nil: they may.
+	ClaimLock func(worker string) (path string, err error)
+	// LockTimeout bounds the wait for each lock. Zero: 10 s.
 	LockTimeout time.Duration
 	// GateRetries is the number of failed gates of one claim after which the
 	// leader is told. Zero: 3.

@@ -68,6 +68,11 @@ func (b *Board) Claim(ctx context.Context, r ClaimRequest) (*TaskView, error) {
 	if err := b.create(); err != nil {
 		return nil, err
 	}
+	unlock, err := b.lockClaims(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	c := claimer{b: b, r: &r}
 	for range maxTries {
 		if err := ctx.Err(); err != nil {
@@ -86,6 +91,27 @@ func (b *Board) Claim(ctx context.Context, r ClaimRequest) (*TaskView, error) {
 		}
 	}
 	return nil, errs.New(errs.Busy, "the board changed during every try to claim").WithPath(b.o.Dir)
+}
+
+// lockClaims keeps other claims of the same worker waiting.
+func (b *Board) lockClaims(ctx context.Context, r *ClaimRequest) (unlock func(), err error) {
+	if b.o.ClaimLock == nil {
+		return func() {}, nil
+	}
+	path, err := b.o.ClaimLock(r.Worker)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := fsx.Acquire(ctx, path, b.o.LockTimeout)
+	if errors.Is(err, fs.ErrNotExist) { // its life has ended meanwhile
+		if gone := b.checkWorker(r.Worker, r.SpawnID); gone != nil {
+			err = gone
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = lock.Unlock() }, nil
 }
 
 // claimer is one Claim on its way.

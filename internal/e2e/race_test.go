@@ -82,3 +82,46 @@ func TestEightClaimers(t *testing.T) {
 	}
 	s.healthy()
 }
+
+// TestOneWorkerClaims lets a worker claim several times at once, as an agent does
+// that runs its commands beside each other: it never holds more than it may.
+func TestOneWorkerClaims(t *testing.T) {
+	t.Parallel()
+	const claims = 4
+	rounds := 15
+	if *long {
+		rounds = 100
+	}
+	s := newSite(t)
+	s.fill(claims)
+	s.ok("join", "ann", "-q")
+	ann := s.as("ann")
+	for round := range rounds {
+		limit := 1 + round%2
+		var procs []*proc
+		for range claims {
+			procs = append(procs, ann.start("claim", "-q", "--max", fmt.Sprint(limit)))
+		}
+		var told []string
+		for _, p := range procs {
+			switch r := p.wait(); r.code {
+			case 0:
+				told = append(told, strings.TrimSpace(r.out))
+			case 4:
+				if !strings.Contains(r.err, "ann already holds t_") {
+					t.Errorf("%s", r)
+				}
+			default:
+				t.Errorf("%s", r)
+			}
+		}
+		held := strings.Fields(ann.ok("claim", "--mine", "-q"))
+		if len(told) != limit || len(held) != limit {
+			t.Fatalf("round %d: it may hold %d, was told %q and holds %q", round+1, limit, told, held)
+		}
+		for _, id := range held {
+			ann.ok("release", id, "-q")
+		}
+	}
+	s.healthy()
+}

@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -26,9 +27,18 @@ func (t *Team) Board(o BoardOptions) (*fsboard.Board, error) {
 	return fsboard.Open(fsboard.Options{
 		ClockAhead: ahead,
 		Dir:        t.BoardDir(), Root: t.Root, Project: t.Project, Session: t.Session,
-		Roster: t, Gates: gates{o.BeforeGate}, HarnessLive: t.harnessHere,
+		ClaimLock: t.claimLock,
+		Roster:    t, Gates: gates{o.BeforeGate}, HarnessLive: t.harnessHere,
 		LockTimeout: o.LockTimeout, GateRetries: o.GateRetries,
 	})
+}
+
+// claimLock is the lock of each claim that a teammate makes.
+func (t *Team) claimLock(name string) (string, error) {
+	if err := t.checkTeammateDir(name); err != nil {
+		return "", err
+	}
+	return filepath.Join(t.TeammateDir(name), "claim.lock"), nil
 }
 
 // gates runs the gates of the board with the package verify.
