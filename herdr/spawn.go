@@ -290,9 +290,10 @@ func (s *Spawner) RemoveWorktree(ctx context.Context, l *Lease, force bool) erro
 }
 
 // Prune frees leases that nobody needs: one without a pane whose owner is proven
-// dead, and one whose terminal this herdr does not know any more. It returns what
-// it freed. When herdr cannot be asked only the first are, and its error is
-// returned beside them.
+// dead, one whose terminal this herdr does not know any more, one of another
+// herdr that is not there any more, as its owner is not, and one from before the
+// machine was started anew. It returns what it freed. When herdr cannot be asked
+// those of its panes stay, and its error is returned beside them.
 func (s *Spawner) Prune(ctx context.Context) (freed []Lease, err error) {
 	list, problems, err := s.Leases.List()
 	if err != nil {
@@ -321,8 +322,12 @@ func (s *Spawner) Prune(ctx context.Context) (freed []Lease, err error) {
 		switch {
 		case l.Pane == "":
 			over = l.Owner.Liveness() == fsx.Dead
+		case l.Owner.Host == fsx.Host() && l.Owner.Rebooted():
+			over = true // no pane outlives its machine
 		case l.Socket == s.Client.Path && terminals != nil:
 			over = !terminals[l.Terminal]
+		case l.Socket != s.Client.Path && l.Owner.Liveness() == fsx.Dead:
+			over = nobodyListens(ctx, l.Socket)
 		}
 		if !over {
 			continue

@@ -349,6 +349,32 @@ func TestPrune(t *testing.T) {
 	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 0 {
 		t.Errorf("%v %v", freed, err)
 	}
+	// It may know that there is none any more, but who opened a pane may come back.
+	dead.StartTime++
+	r := s.request("d")
+	r.Owner = dead
+	s.sp.Leases.Max = 8
+	s.spawn(r)
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 0 {
+		t.Errorf("%v %v", freed, err)
+	}
+	s.Fault("ping", -1, herdrtest.Silent)
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 0 {
+		t.Errorf("%v %v", freed, err)
+	}
+	s.Behave()
+	s.Stop()
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 1 || freed[0].Name != "d" {
+		t.Errorf("%v %v", freed, err)
+	}
+	// Nothing outlives a restart of the machine.
+	restore := fsx.SetBootID("another")
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 2 {
+		t.Errorf("%v %v", freed, err)
+	}
+	restore()
+	s.Start()
+	s.spawn(s.request("e"))
 	// After a restart of herdr the terminals are others.
 	s.Restarted()
 	if freed, err := s.sp.Prune(t.Context()); err != nil || len(freed) != 1 {

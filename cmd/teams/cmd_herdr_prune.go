@@ -20,7 +20,7 @@ var herdrPruneEntry = Entry{
 type herdrPruneCmd struct{ herdrFlags }
 
 func (c *herdrPruneCmd) Help() string {
-	return "A lease without a pane is freed when who opens it is proven dead. A tab closes when its teammates have all ended longer ago than its grace; only panes made by teams are closed, never the tab that this runs in."
+	return "A lease without a pane is freed when who opens it is proven dead, one of another herdr when that is gone too. A tab closes when its teammates have all ended longer ago than its grace; only panes made by teams are closed, never the tab that this runs in."
 }
 
 func (c *herdrPruneCmd) Run(ctx context.Context, e *Env) error {
