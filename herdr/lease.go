@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
@@ -239,11 +238,4 @@ func (s *Leases) free(ctx context.Context, n int, spawnID string) error {
 		return nil
 	}
 	return fsx.Remove(s.path(n))
-}
-
-// nobodyListens reports whether there is no herdr at a socket, with which its
-// panes are gone too. One that does not answer may be there.
-func nobodyListens(ctx context.Context, socket string) bool {
-	_, err := New(socket).Ping(ctx)
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -1,10 +1,10 @@
 package console_test
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed6990a682/teams/internal/gobuild"
 	"github.com/seed6990a682/teams/internal/render"
 )
 
@@ -50,11 +51,7 @@ func buildTeams() {
 	if built.dir, built.err = os.MkdirTemp("", "teams-console-"); built.err != nil {
 		return
 	}
-	build := exec.Command("go", "build", "-o", built.dir, "github.com/seed6990a682/teams/cmd/teams")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		built.err = fmt.Errorf("build: %w\n%s", err, out)
-	}
+	built.err = gobuild.Build(context.Background(), gobuild.Teams, filepath.Join(built.dir, "teams"))
 }
 
 // newPane makes an empty project, beside which other tests may run.

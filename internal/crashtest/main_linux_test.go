@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/seed6990a682/teams/internal/gobuild"
 )
 
 var long = flag.Bool("long", false, "every verb, every system call, every occurrence")
@@ -130,18 +133,10 @@ func (b *toolbox) build() error {
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		return err
 	}
-	if err := goBuild("-overlay", file, "-o", b.teams, source); err != nil || !*long {
+	if err := gobuild.Build(context.Background(), gobuild.Teams, b.teams, "-overlay", file); err != nil || !*long {
 		return err
 	}
-	return goBuild("-o", b.plain, source)
-}
-
-func goBuild(args ...string) error {
-	out, err := exec.Command("go", append([]string{"build"}, args...)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return nil
+	return gobuild.Build(context.Background(), gobuild.Teams, b.plain)
 }
 
 // counts is what all tests did together.

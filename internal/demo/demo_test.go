@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/gobuild"
 )
 
 // program is the built teams.
@@ -32,10 +33,8 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "teams")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/teams")
-		build.Dir = filepath.Join("..", "..")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		if err := gobuild.Build(context.Background(), gobuild.Teams, program); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		return m.Run()

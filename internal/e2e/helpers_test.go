@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed6990a682/teams/internal/gobuild"
+	"github.com/seed6990a682/teams/internal/pi/pitest"
 )
 
 var (
@@ -42,6 +46,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	defer pitest.Clean()
 	teamsBin = filepath.Join(dir, "teams")
 	if ready := os.Getenv("TEAMS_E2E_BIN"); ready != "" { // an installed command is tested as it is
 		data, err := os.ReadFile(ready)
@@ -51,10 +56,8 @@ func run(m *testing.M) int {
 		}
 		return m.Run()
 	}
-	build := exec.Command("go", "build", "-o", teamsBin, "github.com/seed6990a682/teams/cmd/teams")
-	build.Stderr = os.Stderr
-	if err := errors.Join(build.Run(), os.Chmod(dir, 0o755), os.Chmod(teamsBin, 0o755)); err != nil {
-		fmt.Fprintln(os.Stderr, "build:", err)
+	if err := errors.Join(gobuild.Build(context.Background(), gobuild.Teams, teamsBin), os.Chmod(dir, 0o755), os.Chmod(teamsBin, 0o755)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()

@@ -1,12 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
+
+	"github.com/seed6990a682/teams/internal/gobuild"
 )
 
 // odd is the command with its main goroutine on one thread, which strace counts
@@ -27,11 +28,7 @@ var odd = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	out, err := exec.Command("go", "build", "-overlay", overlay, "-o", bin, source).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return bin, nil
+	return bin, gobuild.Build(context.Background(), gobuild.Teams, bin, "-overlay", overlay)
 })
 
 const oddSource = `package main

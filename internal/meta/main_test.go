@@ -2,6 +2,7 @@ package meta
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed6990a682/teams/internal/gobuild"
 )
 
 var update = flag.Bool("update", false, "write anew what the documents take from the program")
@@ -82,12 +85,7 @@ func files(t testing.TB) []string {
 // teams.
 var binary = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(scratch, "bin")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "teams"), "./cmd/teams")
-	cmd.Dir = filepath.Join("..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return dir, nil
+	return dir, gobuild.Build(context.Background(), gobuild.Teams, filepath.Join(dir, "teams"))
 })
 
 // environ is the environment of a user who has nothing yet, with home and root

@@ -3,6 +3,7 @@ package piext_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed6990a682/teams/internal/gobuild"
 	"github.com/seed6990a682/teams/internal/pi/pitest"
 )
 
@@ -43,9 +45,7 @@ func program(t *testing.T) string {
 			return
 		}
 		built.path = filepath.Join(dir, "teams")
-		if out, err := exec.Command("go", "build", "-o", built.path, "github.com/seed6990a682/teams/cmd/teams").CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("build teams: %w\n%s", err, out)
-		}
+		built.err = gobuild.Build(context.Background(), gobuild.Teams, built.path)
 	})
 	if built.err != nil {
 		t.Fatal(built.err)

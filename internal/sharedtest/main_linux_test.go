@@ -1,11 +1,11 @@
 package sharedtest
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed6990a682/teams/internal/gobuild"
 	"github.com/seed6990a682/teams/internal/sharedfs"
 )
 
@@ -51,11 +52,8 @@ func run(m *testing.M) (code int) {
 	}
 	defer os.RemoveAll(dir)
 	teamsBin = filepath.Join(dir, "teams")
-	build := exec.Command("go", "build", "-o", teamsBin, "github.com/seed6990a682/teams/cmd/teams")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "build:", err)
+	if err := gobuild.Build(context.Background(), gobuild.Teams, teamsBin); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if whyLocal = sharedfs.Available(); whyLocal == nil {

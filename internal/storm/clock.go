@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/seed6990a682/teams/internal/gobuild"
 )
 
 // The program has no seam for its clock, so it is built with a standard library
@@ -77,7 +79,7 @@ func init() {
 // buildShifted builds the program with a wall clock that follows the file which
 // clockEnv names.
 func buildShifted(ctx context.Context, dir, bin string) error {
-	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "time", "github.com/seed6990a682/teams/cmd/teams").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "time", gobuild.Teams).Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
@@ -114,7 +116,7 @@ func buildShifted(ctx context.Context, dir, bin string) error {
 	if err := os.WriteFile(overlay, data, 0o600); err != nil {
 		return err
 	}
-	return build(ctx, bin, "-overlay", overlay)
+	return gobuild.Build(ctx, gobuild.Teams, bin, "-overlay", overlay)
 }
 
 // clockFile is what a program whose clock is shifted reads.

@@ -27,11 +27,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/seed6990a682/teams/internal/gobuild"
 )
 
 // settings are the flags.
@@ -103,7 +104,7 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	case s.clock:
 		err = buildShifted(ctx, dir, bin)
 	default:
-		err = build(ctx, bin)
+		err = gobuild.Build(ctx, gobuild.Teams, bin)
 	}
 	if err != nil {
 		return 1, err
@@ -140,16 +141,6 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 		return 1, nil
 	}
 	return 0, nil
-}
-
-func build(ctx context.Context, bin string, flags ...string) error {
-	args := append([]string{"build", "-o", bin}, flags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, "github.com/seed6990a682/teams/cmd/teams")...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, text)
-	}
-	return nil
 }
 
 // install copies a program, so that it is called teams.

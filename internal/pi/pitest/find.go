@@ -1,6 +1,7 @@
 package pitest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed6990a682/teams/internal/gobuild"
 )
 
 // Version is the version of pi that the tests are written against; it is
@@ -81,10 +84,7 @@ func FakePi(t testing.TB) string {
 			return
 		}
 		fake.path = filepath.Join(dir, "pi")
-		out, err := exec.Command("go", "build", "-o", fake.path, "github.com/seed6990a682/teams/internal/pi/pitest/fakepi").CombinedOutput()
-		if err != nil {
-			fake.err = fmt.Errorf("build fakepi: %w\n%s", err, out)
-		}
+		fake.err = gobuild.Build(context.Background(), "github.com/seed6990a682/teams/internal/pi/pitest/fakepi", fake.path)
 	})
 	if fake.err != nil {
 		t.Fatal(fake.err)

@@ -1,0 +1,74 @@
+package herdr
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/seed6990a682/teams/herdr/herdrtest"
+	"github.com/seed6990a682/teams/internal/fsx"
+)
+
+// Only what is proven over is freed.
+func TestPrune(t *testing.T) {
+	s := newSite(t)
+	a, b := s.spawn(s.request("a")), s.spawn(s.request("b"))
+	dead := self(t)
+	dead.StartTime++
+	for i, owner := range []fsx.Process{self(t), dead, {PID: 1, Host: "elsewhere"}} {
+		if _, err := s.sp.Leases.Acquire(Lease{SpawnID: fmt.Sprint("opening-", i), Name: "x", Session: "app", Owner: owner, Socket: s.Path}); err != nil && i < 2 {
+			t.Fatal(err)
+		}
+	}
+	s.Remove(a.Pane)
+	s.Move(b.Pane)
+	s.Stop()
+	freed, err := s.sp.Prune(t.Context())
+	if !IsUnavailable(err) || len(freed) != 1 || freed[0].SpawnID != "opening-1" {
+		t.Errorf("without herdr: %v %v", freed, err)
+	}
+	s.Start()
+	freed, err = s.sp.Prune(t.Context())
+	if err != nil || len(freed) != 1 || freed[0].Name != "a" {
+		t.Errorf("%v %v", freed, err)
+	}
+	if left := s.leases(); len(left) != 2 || left[0].Name != "b" || left[1].SpawnID != "opening-0" {
+		t.Errorf("%v", left)
+	}
+	// Another herdr knows nothing of these panes.
+	other := newSite(t)
+	other.sp.Leases = s.sp.Leases
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 0 {
+		t.Errorf("%v %v", freed, err)
+	}
+	// It may know that there is none any more, but who opened a pane may come back.
+	dead.StartTime++
+	r := s.request("d")
+	r.Owner = dead
+	s.sp.Leases.Max = 8
+	s.spawn(r)
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 0 {
+		t.Errorf("%v %v", freed, err)
+	}
+	s.Fault("ping", -1, herdrtest.Silent)
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 0 {
+		t.Errorf("%v %v", freed, err)
+	}
+	s.Behave()
+	s.Stop()
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 1 || freed[0].Name != "d" {
+		t.Errorf("%v %v", freed, err)
+	}
+	// Nothing outlives a restart of the machine.
+	restore := fsx.SetBootID("another")
+	if freed, err := other.sp.Prune(t.Context()); err != nil || len(freed) != 2 {
+		t.Errorf("%v %v", freed, err)
+	}
+	restore()
+	s.Start()
+	s.spawn(s.request("e"))
+	// After a restart of herdr the terminals are others.
+	s.Restarted()
+	if freed, err := s.sp.Prune(t.Context()); err != nil || len(freed) != 1 {
+		t.Errorf("%v %v", freed, err)
+	}
+}
