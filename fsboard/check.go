@@ -49,6 +49,9 @@ func (b *Board) Check() ([]Finding, error) {
 		add("not_a_directory", SeverityError, b.o.Dir, false, "%v", err)
 		return out, nil
 	}
+	// History follows the snapshot, so it is read before: then it can be ahead only
+	// of a snapshot that was replaced, however much is written meanwhile.
+	last, _, lastErr := b.lastEvent()
 	s, err := b.load()
 	switch {
 	case err != nil && errs.CodeOf(err) == errs.Corrupt:
@@ -56,6 +59,9 @@ func (b *Board) Check() ([]Finding, error) {
 	case err != nil:
 		add("unreadable", SeverityError, b.Path(), false, "%v", err)
 	case s != nil:
+		if broken := b.olderThan(s, last); lastErr == nil && broken != nil {
+			add("older_than_history", SeverityError, b.Path(), false, "%v; teams doctor --repair takes what history has", errors.Unwrap(broken))
+		}
 		out = append(out, b.checkSnapshot(s)...)
 	}
 	out = append(out, b.checkLogs(s)...)
@@ -73,9 +79,6 @@ func (b *Board) checkSnapshot(s *snapshot) []Finding {
 	}
 	if s.head.Format > Format {
 		add("newer_format", SeverityWarning, false, "it has format %d, this version of teams writes %d and will not change it", s.head.Format, Format)
-	}
-	if broken, err := b.checkAge(s); err == nil && broken != nil {
-		add("older_than_history", SeverityError, false, "%v; teams doctor --repair takes what history has", errors.Unwrap(broken))
 	}
 	if b.o.Project != "" && s.head.Project != "" && s.head.Project != b.o.Project {
 		add("other_project", SeverityWarning, false, "it is the board of %s, not of %s", s.head.Project, b.o.Project)

@@ -144,11 +144,8 @@ func (b *Board) settle(s *snapshot) error {
 	if err != nil {
 		return err
 	}
-	switch broken, err := b.checkAge(s); {
-	case err != nil:
+	if err := b.olderThan(s, rev); err != nil {
 		return err
-	case broken != nil:
-		return broken
 	}
 	missing := events[:0:0]
 	for _, e := range events {

@@ -187,10 +187,18 @@ func provesDamage(err error) bool {
 // checkAge finds a snapshot that is older than its history.
 func (b *Board) checkAge(s *snapshot) (broken, err error) {
 	rev, _, err := b.lastEvent()
-	if err != nil || rev <= s.head.Revision {
+	if err != nil {
 		return nil, err
 	}
-	return corrupt(b.Path(), fmt.Errorf("it is at revision %d, but history.jsonl is at %d: an older copy was put in its place", s.head.Revision, rev)), nil
+	return b.olderThan(s, rev), nil
+}
+
+// olderThan is the error for a snapshot that history is ahead of.
+func (b *Board) olderThan(s *snapshot, rev int64) error {
+	if rev <= s.head.Revision {
+		return nil
+	}
+	return corrupt(b.Path(), fmt.Errorf("it is at revision %d, but history.jsonl is at %d: an older copy was put in its place", s.head.Revision, rev))
 }
 
 // checkTasks decodes every task and the events.

@@ -1,7 +1,9 @@
 package fsboard
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -84,4 +86,43 @@ func TestRepairAfterDeadCollect(t *testing.T) {
 		wantState(t, b, id, StateCompleted)
 	}
 	wantSound(t, b)
+}
+
+// A check beside writers finds nothing wrong with what is being written.
+func TestCheckBesideWriters(t *testing.T) {
+	t.Parallel()
+	b := openTest(t, Options{})
+	mustAdd(t, b, NewTask{Subject: "1"})
+	for i := range 400 { // what is read takes longer than a write
+		mustAdd(t, b, NewTask{Subject: fmt.Sprint(i)}, NewTask{Subject: fmt.Sprint(i)})
+	}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		w := again(t, b)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := w.Edit(context.Background(), "t_1", Edit{Subject: ptr(fmt.Sprint("now ", i))}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for range 40 {
+		findings, err := again(t, b).Check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range findings {
+			if f.Severity == SeverityError {
+				t.Errorf("%s: %s", f.Code, f.Message)
+			}
+		}
+	}
+	close(stop)
+	<-done
 }
