@@ -14,7 +14,8 @@ import (
 // deliver puts a message into a teammate's mailbox and looks again whether the
 // life that it is for is still there. If not, the message is taken back where
 // nobody has begun to read it; where somebody has, it was delivered, or its
-// sender is told that it was not.
+// sender is told that it was not. One with a key stays when that cannot be seen:
+// its sender is told so, and with the same key looks again.
 func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
 	s := Sent{Message: m, Delivery: delivery(m, to.life), SilentMs: silence(to.life)}
 	if to.dead {
@@ -35,7 +36,6 @@ func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
 			if was, err := peekAny(box, id); err == nil {
 				s.Message = was
 			}
-			return s, nil
 		}
 	}
 	if m.Hold != "" {
@@ -45,7 +45,10 @@ func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
 	if lookErr == nil && !gone {
 		return s, nil
 	}
-	withdrawn, err := box.Withdraw(m.ID)
+	if lookErr != nil && m.Key != "" {
+		return s, lookErr
+	}
+	withdrawn, err := box.Withdraw(s.Message.ID)
 	if err != nil {
 		return s, err
 	}
@@ -55,7 +58,7 @@ func (t *Team) deliver(m *inbox.Message, to *recipient) (Sent, error) {
 	switch {
 	case withdrawn && lookErr != nil:
 		return s, lookErr
-	case !withdrawn && !t.wasTold(m.From, lifeKey(undeliveredKey(m.ID), m.Spawn)):
+	case !withdrawn && !t.wasTold(m.From, lifeKey(undeliveredKey(s.Message.ID), m.Spawn)):
 		return s, nil // it has been read, or is being read
 	}
 	return s, errs.New(errs.Stopped, "%s stopped while the message was being sent; it was taken back", to.name).
@@ -99,6 +102,9 @@ func (t *Team) report(m *inbox.Message) (Sent, error) {
 	over, lookErr := t.lifeOver(m.From, m.Spawn)
 	if lookErr == nil && !over {
 		return s, nil
+	}
+	if lookErr != nil && m.Key != "" {
+		return s, lookErr // it stays, and whoever repeats it looks again
 	}
 	withdrawn := false
 	if !s.Repeated { // that one was told to be sent, and stays
