@@ -46,7 +46,7 @@ func (c *submitCmd) ReadPlain(args []string) bool {
 
 func (c *submitCmd) Help() string {
 	return "Exit codes: 0 completed, or accepted as failed, or on disk with --no-wait; 1 the gate failed and the task is still mine; " +
-		"3 no such task; 4 I do not hold it (any more); 124 the gate ran into its limit."
+		"3 no such task; 4 I do not hold it (any more); 75 it is on disk, and its verdict waits for another host; 124 the gate ran into its limit."
 }
 
 func (c *submitCmd) Check() error {
@@ -100,6 +100,11 @@ func (c *submitCmd) Run(ctx context.Context, e *Env) error {
 		data.Ready = []string{}
 	}
 	text := func(w *render.Writer) { e.writeSubmit(w, r) }
+	if r.Waiting != "" && !c.NoWait {
+		// It is on disk, but a script that goes on after this would do so too early.
+		return e.Fail(errs.New(errs.Busy, "%s is submitted, and its verdict waits: %s", r.Task.ID, r.Waiting).
+			WithHint("teams wait %s", r.Task.ID), data, text)
+	}
 	if r.Outcome == fsboard.OutcomeGateFailed {
 		return e.Fail(gateError(r.Task.ID, r.Receipt), data, text)
 	}

@@ -235,6 +235,51 @@ func TestWorkSignals(t *testing.T) {
 	s.healthy()
 }
 
+// TestVerdictElsewhere has a gate that another host may be running: nobody here
+// decides. submit does not say that all is well, and a loop waits.
+func TestVerdictElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 3 {
+		s.add("a task", "--verify", "true")
+	}
+	elsewhere := func(id string) string {
+		path := filepath.Join(s.board("gates"), id+".run")
+		write(t, path, `{"runId":"00000000000000000000000000000000","task":"`+id+`","number":1,"submission":"x","startedAt":1,"pid":1,"startTime":1,"bootId":"b","pidNamespace":"n","host":"elsewhere"}`+"\n")
+		return path
+	}
+	s.ok("join", "ann", "-q")
+	ann := s.as("ann")
+	ann.ok("claim", "t_1")
+	run := elsewhere("t_1")
+	e := ann.fails(75, "busy", "submit")
+	if !strings.Contains(e.Error.Message, "elsewhere") || e.Error.Hint != "teams wait t_1" {
+		t.Errorf("%+v", e.Error)
+	}
+	ann.ok("submit", "--no-wait")
+	_ = os.Remove(run)
+	if r := ann.run("submit"); r.code != 0 || s.show("t_1").State != "completed" {
+		t.Errorf("%s", r)
+	}
+
+	run = elsewhere("t_2")
+	loop := s.start("work", "--as", "w1", "--", "true")
+	eventually(t, "the loop has submitted", func() bool { return s.show("t_2").State == "submitted" })
+	if loop.ended(500 * time.Millisecond) {
+		t.Errorf("the loop ended: %s", loop.wait())
+	}
+	_ = os.Remove(run)
+	if r := loop.wait(); r.code != 0 || strings.Count(r.err, "its submission waits") != 1 {
+		t.Errorf("%s", r)
+	}
+	for _, id := range []string{"t_2", "t_3"} {
+		if got := s.show(id).State; got != "completed" {
+			t.Errorf("%s is %s", id, got)
+		}
+	}
+	s.healthy()
+}
+
 // TestWorkTimeout ends a loop by timeout(1), which signals it and at once the
 // group that it is in: the running task is finished all the same.
 func TestWorkTimeout(t *testing.T) {

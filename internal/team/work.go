@@ -218,20 +218,15 @@ func (w *worker) do(ctx context.Context, task *fsboard.TaskView) error {
 		case run.exit != 0:
 			return w.submitFailed(ctx, task, run.reason())
 		}
-		res, err := w.submit(ctx, fsboard.SubmitRequest{ID: task.ID, Worker: w.tm.Name, SpawnID: w.tm.SpawnID, Result: run.stdout})
-		if ctx.Err() != nil {
+		res, err := w.verdict(ctx, task, try, fsboard.SubmitRequest{ID: task.ID, Worker: w.tm.Name, SpawnID: w.tm.SpawnID, Result: run.stdout})
+		if ctx.Err() != nil || err == nil && res.Waiting != "" {
 			return nil // the submission waits on disk; a tick decides it
 		}
 		if err != nil {
 			return w.lost(task, err)
 		}
 		if res.Outcome != fsboard.OutcomeGateFailed {
-			message := "its submission waits: " + res.Waiting
-			event := "submitted"
-			if res.Outcome == fsboard.OutcomeCompleted {
-				event, message = "completed", ""
-			}
-			w.report(WorkEvent{Event: event, Task: task.ID, Subject: task.Subject, Try: try, Message: message})
+			w.report(WorkEvent{Event: "completed", Task: task.ID, Subject: task.Subject, Try: try})
 			return nil
 		}
 		w.report(WorkEvent{Event: "gate_failed", Task: task.ID, Subject: task.Subject, Try: try, Message: res.Receipt.Summary()})
@@ -241,6 +236,31 @@ func (w *worker) do(ctx context.Context, task *fsboard.TaskView) error {
 		}
 		if w.stopping(ctx) {
 			return w.giveBack(task, "the work loop was asked to stop")
+		}
+	}
+}
+
+// waitingLook is how often a loop asks for a verdict that waits for somebody else.
+const waitingLook = time.Second
+
+// verdict submits, and waits also for a verdict that nobody here can give, as that
+// of a gate which another host runs: the loop cannot take another task before.
+// It returns a result that still waits only when the loop shall stop.
+func (w *worker) verdict(ctx context.Context, task *fsboard.TaskView, try int, r fsboard.SubmitRequest) (*fsboard.SubmitResult, error) {
+	for told := ""; ; {
+		res, err := w.submit(ctx, r)
+		if err != nil || res.Waiting == "" || ctx.Err() != nil {
+			return res, err
+		}
+		if told != res.Waiting {
+			told = res.Waiting
+			w.report(WorkEvent{Event: "submitted", Task: task.ID, Subject: task.Subject, Try: try, Message: "its submission waits: " + told})
+		}
+		select {
+		case <-ctx.Done():
+		case <-w.r.Stop:
+			return res, nil
+		case <-time.After(waitingLook):
 		}
 	}
 }
