@@ -326,9 +326,8 @@ func TestRenewLeases(t *testing.T) {
 	defer h.log.Close()
 	end := func() int64 { return must(b.Show("t_1"))(t).Claim.BootMs }
 	first := end()
-	h.renewLeases(ctx)
-	if end() != first {
-		t.Error("it was renewed while nearly all of it was left")
+	if next := h.renewLeases(ctx); end() != first || next != leaseLook {
+		t.Errorf("it was renewed while nearly all of it was left, or is looked at in %v", next)
 	}
 	// Four minutes later somebody has set the wall clock back.
 	start := must(fsx.BootClock())(t)
@@ -338,5 +337,10 @@ func TestRenewLeases(t *testing.T) {
 	h.renewLeases(ctx)
 	if got := end(); got < first+(3*time.Minute).Milliseconds() {
 		t.Errorf("its end went from %d to %d", first, got)
+	}
+	// A short one is looked at before it ends.
+	must(b.Renew(ctx, "t_1", "ann", tm.SpawnID, 6*time.Second))(t)
+	if next := h.renewLeases(ctx); next > 2*time.Second {
+		t.Errorf("a lease of 6 s is looked at in %v", next)
 	}
 }

@@ -69,9 +69,9 @@ func (w *worker) submit(ctx context.Context, r fsboard.SubmitRequest) (res *fsbo
 	return res, err
 }
 
-// leaseLook is how often a host looks for leases of its teammate that are to be
-// renewed.
-const leaseLook = 20 * time.Second
+// leaseLook is how often a host looks at least for leases of its teammate that
+// are to be renewed: one that is shorter than three looks may end before it is seen.
+const leaseLook = 5 * time.Second
 
 // keepLeases renews the leases of what a resident has claimed on a shared
 // session, for as long as its host lives: a model does not think of it.
@@ -83,31 +83,32 @@ func (h *host) keepLeases(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(leaseLook)
-		defer tick.Stop()
-		for {
+		for next := leaseLook; ; {
 			select {
 			case <-ctx.Done():
 				return
-			case <-tick.C:
-				h.renewLeases(ctx)
+			case <-time.After(next):
+				next = h.renewLeases(ctx)
 			}
 		}
 	}()
 	return func() { cancel(); <-done }
 }
 
-// renewLeases renews what has less than two thirds of its length left.
-func (h *host) renewLeases(ctx context.Context) {
+// renewLeases renews what has less than two thirds of its length left. It returns
+// when to look again.
+func (h *host) renewLeases(ctx context.Context) (next time.Duration) {
+	next = leaseLook
 	held, err := h.b.Held(h.tm.Name, h.tm.SpawnID)
 	if err != nil {
-		return // the next look tries again
+		return next // which tries again
 	}
 	for _, task := range held {
 		c := task.Claim
 		if c == nil || c.LeaseMs <= 0 {
 			continue
 		}
+		next = min(next, max(time.Duration(c.LeaseMs)*time.Millisecond/3, 100*time.Millisecond))
 		left := c.LeaseUntil - nowMillis()
 		if c.BootID != "" && c.BootID == fsx.BootID() { // by the clock that nobody sets, as the board has it
 			left = c.BootMs - bootMillis()
@@ -119,6 +120,7 @@ func (h *host) renewLeases(ctx context.Context) {
 			h.log.Event("renew %s: %v", task.ID, err)
 		}
 	}
+	return next
 }
 
 // keepLate keeps for the next session what came for the leader into the
