@@ -111,18 +111,11 @@ func (o *owner) accept(ctx context.Context) func(*inbox.Message) (bool, error) {
 		switch {
 		case o.err != nil:
 			return false, nil
-		case o.who.mayRead(m):
+		case m.Read, o.who.Leader, m.Hold != "", m.ToSpawn == "", m.ToSpawn == o.who.SpawnID:
 			return true, nil
-		case m.Read:
-			return false, nil // its own life has read it
 		}
 		return false, o.t.undeliver(ctx, o.box, m)
 	}
-}
-
-// mayRead reports whether a message is for this life of its reader.
-func (who *Identity) mayRead(m *inbox.Message) bool {
-	return who.Leader || m.Hold != "" || m.ToSpawn == "" || m.ToSpawn == who.SpawnID
 }
 
 // Look shows the unread messages of a mailbox that are not in seen, notes them
@@ -236,13 +229,9 @@ func (t *Team) Mail(ctx context.Context, who Identity, id string, show func(*inb
 		err = o.err
 	}
 	if err == nil && !shown {
-		err = notForThisLife(id, who.Name)
+		err = errs.New(errs.NotFound, "message %s was for an earlier life of %s, it has been returned to its sender", id, who.Name)
 	}
 	return problems, err
-}
-
-func notForThisLife(id, name string) error {
-	return errs.New(errs.NotFound, "message %s was for an earlier life of %s", id, name).WithHint("teams inbox --all shows the ids")
 }
 
 func noMessage(id string) error {
@@ -270,9 +259,6 @@ func (t *Team) Unread(ctx context.Context, who Identity, id string) (*inbox.Mess
 		return nil, err
 	}
 	box := t.Box(who.Name)
-	if m, err := peekAny(box, id); err == nil && !who.mayRead(m) {
-		return nil, notForThisLife(id, who.Name)
-	}
 	if err := box.Unread(id); err != nil {
 		return nil, err
 	}

@@ -101,7 +101,11 @@ func (t *Team) refuseEnd(b *fsboard.Board) error {
 	}
 	var who []string
 	for _, tm := range living {
-		if !tm.Resident() && tm.PID != 0 {
+		switch {
+		case tm.Resident():
+		case tm.PID == 0: // a shell that joined without its process
+			who = append(who, tm.Name+" may live")
+		default:
 			who = append(who, tm.Name+" lives")
 		}
 	}
