@@ -2,10 +2,10 @@ package term
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
 )
 
 // Closing ends whatever the shell has started, also what has left its group or
@@ -59,15 +60,7 @@ func TestHolderIsKilled(t *testing.T) {
 	d.until(tm.ID, "$ ")
 	d.send(tm.ID, "nohup sleep 1006 >/dev/null 2>&1 &")
 	time.Sleep(200 * time.Millisecond)
-	h, err := os.ReadFile(filepath.Join(d.Dir, tm.ID, "alive.lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(h), `"pid":`)
-	pid, err := strconv.Atoi(rest[:strings.IndexAny(rest, ",}")])
-	if err != nil {
-		t.Fatalf("%s: %v", h, err)
-	}
+	pid := d.holder(tm.ID)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +76,72 @@ func TestHolderIsKilled(t *testing.T) {
 	}
 	if _, err := d.Close(t.Context(), tm.ID); err != nil || len(marked(tm.Mark)) != 0 {
 		t.Errorf("%v, %d left", err, len(marked(tm.Mark)))
+	}
+}
+
+// Whoever is on another host, in another pid namespace, or on a machine of the
+// same name finds nothing, and does not take that for the end.
+func TestElsewhere(t *testing.T) {
+	d := newDesk(t)
+	tm := d.open()
+	path := filepath.Join(d.Dir, tm.ID, "shell.json")
+	was, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsx.SetSharedMode(true) // where a boot id proves nothing; for all of the process
+	defer fsx.SetSharedMode(false)
+	for _, set := range []func(*fsx.Process){
+		func(p *fsx.Process) { p.Host = "elsewhere" },
+		func(p *fsx.Process) { p.PIDNamespace = "pid:[1]" },
+		func(p *fsx.Process) { p.BootID = "of another one" },
+	} {
+		st := started{Shell: tm.shell, StartedAt: 1}
+		set(&st.Shell)
+		data, err := writeJSON(st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fsx.Replace(path, data); err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.Close(t.Context(), tm.ID)
+		for _, err := range []error{err, d.Send(t.Context(), tm.ID, "x"), d.Signal(t.Context(), tm.ID, "ctrl+d")} {
+			var e *errs.Error
+			if !errors.As(err, &e) || e.Code != errs.Conflict || !strings.Contains(e.Msg, st.Shell.Host) || !strings.Contains(e.Hint, "it there") {
+				t.Errorf("%v", err)
+			}
+		}
+		if now, err := d.Get(tm.ID); err != nil || now.State != StateOpen {
+			t.Errorf("%+v %v", now, err)
+		}
+	}
+	if err := fsx.Replace(path, was); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Close(t.Context(), tm.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+// A terminal is not over while its holder lives, whatever became of the shell.
+func TestHolderDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	tm := d.open()
+	pid := d.holder(tm.ID)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Close(t.Context(), tm.ID)
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if errs.CodeOf(err) != errs.Busy {
+		t.Errorf("%v", err)
+	}
+	if now, err := d.Close(t.Context(), tm.ID); err != nil || now.State != StateClosed {
+		t.Errorf("%+v %v", now, err)
 	}
 }
 
@@ -134,6 +193,16 @@ func TestAtMostEight(t *testing.T) {
 	if tm := d.open(); tm.ID != "term-9" {
 		t.Errorf("%s", tm.ID)
 	}
+}
+
+// holder is the process that holds a terminal.
+func (d *desk) holder(id string) int {
+	d.t.Helper()
+	h, err := fsx.ReadHolder(filepath.Join(d.Dir, id, "alive.lock"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return h.PID
 }
 
 // options2 does not write the holder's script again, while others start it.

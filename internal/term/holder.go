@@ -15,6 +15,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 )
 
@@ -45,6 +46,9 @@ func hold(ctx context.Context, dir string) error {
 		return err
 	}
 	defer func() { _ = alive.Unlock() }()
+	if _, err := os.Lstat(t.path("end.json")); err == nil {
+		return errs.New(errs.Stopped, "the terminal was closed before it was open")
+	}
 	rec, err := newRecorder(dir)
 	if err != nil {
 		return err

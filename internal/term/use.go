@@ -30,6 +30,9 @@ const maxLine = 4095
 // foreground says whether the shell itself is in the foreground, else the name of
 // what is; known is false where that cannot be told.
 func (t *Terminal) foreground() (shell bool, name string, known bool) {
+	if elsewhere(t.shell) {
+		return false, "", false // its number is another process's here
+	}
 	group, name, ok := foregroundOf(t.shell.PID)
 	return ok && group == t.shell.PID, name, ok
 }
@@ -78,9 +81,13 @@ func (s *Terms) Signal(ctx context.Context, id, key string) error {
 	return s.typeIn(ctx, id, []byte{b})
 }
 
-// typeIn gives bytes to the holder. Those of one call stay together.
+// typeIn gives bytes to the holder, which is to be of this host: a fifo does not
+// reach another one. Those of one call stay together.
 func (s *Terms) typeIn(ctx context.Context, id string, b []byte) error {
 	t, err := s.open(id)
+	if err == nil {
+		err = t.reach("use")
+	}
 	if err != nil {
 		return err
 	}
@@ -281,67 +288,5 @@ func (t *Terminal) readTail(most int, mode string) (Output, place, error) {
 			out.Mode = ModeNone
 		}
 		return out, p, nil
-	}
-}
-
-// Close ends the shell of a terminal and all that it has started, and with that
-// the holder. One that is closed already is closed again, for what it has left.
-func (s *Terms) Close(ctx context.Context, id string) (*Terminal, error) {
-	t, err := s.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	if err := endMarked(t.Mark, 2*time.Second); err != nil {
-		return nil, err
-	}
-	for until := time.Now().Add(5 * time.Second); ; {
-		held, err := fsx.Held(t.path("alive.lock"))
-		if err != nil {
-			return nil, err
-		}
-		if !held || time.Now().After(until) {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	t.end(-1)
-	return s.read(t.ID)
-}
-
-// endMarked ends the processes that have a terminal's mark: a hang-up and a
-// request, and after grace, for those that did not listen, the end. It returns
-// when they are gone.
-func endMarked(mark string, grace time.Duration) error {
-	if mark == "" {
-		return errs.New(errs.Internal, "a terminal without a mark")
-	}
-	begin := time.Now()
-	asked := map[int]bool{}
-	for {
-		left := marked(mark)
-		if len(left) == 0 {
-			return nil
-		}
-		hard := time.Since(begin) >= grace
-		for _, pid := range left {
-			switch {
-			case hard:
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			case !asked[pid]:
-				asked[pid] = true
-				// An interactive shell ignores TERM, and a stopped one hears nothing.
-				_ = syscall.Kill(pid, syscall.SIGHUP)
-				_ = syscall.Kill(pid, syscall.SIGTERM)
-				_ = syscall.Kill(pid, syscall.SIGCONT)
-			}
-		}
-		if time.Since(begin) > grace+5*time.Second {
-			return errs.New(errs.Failure, "%d processes of the terminal do not end", len(left))
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
