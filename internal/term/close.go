@@ -2,7 +2,6 @@ package term
 
 import (
 	"context"
-	"syscall"
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
@@ -48,7 +47,7 @@ func (s *Terms) Close(ctx context.Context, id string) (*Terminal, error) {
 		return nil, err
 	}
 	for until := time.Now().Add(5 * time.Second); ; {
-		if err := endMarked(t.Mark, 2*time.Second); err != nil {
+		if err := t.endTree(2 * time.Second); err != nil {
 			return nil, err
 		}
 		// As long as the holder lives the terminal is not over, whatever became of
@@ -65,39 +64,5 @@ func (s *Terms) Close(ctx context.Context, id string) (*Terminal, error) {
 		if t, err = s.read(t.ID); err != nil {
 			return nil, err
 		}
-	}
-}
-
-// endMarked ends the processes that have a terminal's mark: a hang-up and a
-// request, and after grace, for those that did not listen, the end. It returns
-// when they are gone.
-func endMarked(mark string, grace time.Duration) error {
-	if mark == "" {
-		return errs.New(errs.Internal, "a terminal without a mark")
-	}
-	begin := time.Now()
-	asked := map[int]bool{}
-	for {
-		left := marked(mark)
-		if len(left) == 0 {
-			return nil
-		}
-		hard := time.Since(begin) >= grace
-		for _, pid := range left {
-			switch {
-			case hard:
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			case !asked[pid]:
-				asked[pid] = true
-				// An interactive shell ignores TERM, and a stopped one hears nothing.
-				_ = syscall.Kill(pid, syscall.SIGHUP)
-				_ = syscall.Kill(pid, syscall.SIGTERM)
-				_ = syscall.Kill(pid, syscall.SIGCONT)
-			}
-		}
-		if time.Since(begin) > grace+5*time.Second {
-			return errs.New(errs.Failure, "%d processes of the terminal do not end", len(left))
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }

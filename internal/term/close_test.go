@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,6 +50,84 @@ func TestCloseEndsTheTree(t *testing.T) {
 	}
 	if _, err := d.Close(t.Context(), "term-9"); errs.CodeOf(err) != errs.NotFound {
 		t.Errorf("%v", err)
+	}
+}
+
+// It ends those too that have lost the mark with their environment: the shell's
+// children, what these have started in a session of its own, and what is left in
+// the shell's session by parents that have ended.
+func TestCloseEndsWithoutMark(t *testing.T) {
+	t.Parallel()
+	need(t, "setsid")
+	d := newDesk(t)
+	tm := d.open()
+	d.until(tm.ID, "$ ")
+	stub := filepath.Join(d.base, "stub")
+	text := "trap '' HUP TERM INT\necho $$ > \"$1.new\"\nmv \"$1.new\" \"$1\"\nwhile :; do sleep 1; done\n"
+	if err := os.WriteFile(stub, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.send(tm.ID, `clean() { env -i "PATH=$PATH" "$@"; }; clean sh stub child &`)
+	d.send(tm.ID, `clean sh -c 'setsid sh stub session; sleep 1000' &`)
+	d.send(tm.ID, `(clean sh stub orphan &)`)
+	var all []fsx.Process
+	for _, name := range []string{"child", "session", "orphan"} {
+		var pid int
+		for end := time.Now().Add(20 * time.Second); pid == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			b, _ := os.ReadFile(filepath.Join(d.base, name))
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+		}
+		p, err := fsx.ProcessOf(pid)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		t.Cleanup(func() {
+			if p.Liveness() == fsx.Alive {
+				_ = syscall.Kill(p.PID, syscall.SIGKILL)
+			}
+		})
+		all = append(all, p)
+	}
+	if slices.ContainsFunc(marked(tm.Mark), func(pid int) bool { return pid == all[0].PID || pid == all[1].PID || pid == all[2].PID }) {
+		t.Fatal("they have the mark")
+	}
+	if _, err := d.Close(t.Context(), tm.ID); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range all {
+		if p.Liveness() != fsx.Dead {
+			t.Errorf("number %d is left", i)
+		}
+	}
+}
+
+// The number of a shell that is gone may lead the session of somebody else.
+func TestCloseSparesStrangers(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sleep", "1008")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	p, err := fsx.ProcessOf(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := p
+	was.StartTime--
+	tm := &Terminal{Mark: fsx.RandomID(), shell: was}
+	if err := tm.endTree(0); err != nil || p.Liveness() != fsx.Alive {
+		t.Errorf("%v, it is %s", err, p.Liveness())
+	}
+	stranger := process{pid: p.PID, start: was.StartTime}
+	if stranger.signal(syscall.SIGKILL); p.Liveness() != fsx.Alive {
+		t.Error("another one was signalled")
+	}
+	stranger.start = p.StartTime
+	stranger.signal(syscall.SIGKILL)
+	if _ = cmd.Wait(); p.Liveness() != fsx.Dead {
+		t.Error("it was not signalled")
 	}
 }
 

@@ -78,12 +78,13 @@ func hold(ctx context.Context, dir string) error {
 	if err != nil {
 		return errors.Join(err, cmd.Process.Kill())
 	}
+	t.shell = shell
 	data, err := writeJSON(started{shell, fsx.Now().UnixMilli()})
 	if err == nil {
 		err = fsx.Publish(t.path("shell.json"), data)
 	}
 	if err != nil {
-		_ = endMarked(t.Mark, 0)
+		_ = t.endTree(0)
 		_ = cmd.Wait()
 		return err
 	}
@@ -127,7 +128,7 @@ func (t *Terminal) watch(ctx context.Context, over chan error) error {
 		case <-signals:
 		case <-ctx.Done():
 		}
-		err := endMarked(t.Mark, 2*time.Second)
+		err := t.endTree(2 * time.Second)
 		select {
 		case <-over:
 		case <-time.After(5 * time.Second):

@@ -46,7 +46,7 @@ func newDesk(t *testing.T) *desk {
 	t.Cleanup(func() {
 		list, _, _ := d.List()
 		for i := range list {
-			if err := endMarked(list[i].Mark, 0); err != nil {
+			if err := list[i].endTree(0); err != nil {
 				t.Error(err)
 			}
 		}

@@ -212,7 +212,10 @@ func (t *Terminal) holderError(err error) error {
 
 // discard removes a terminal that was not opened.
 func (s *Terms) discard(t *Terminal) {
-	_ = endMarked(t.Mark, 0)
+	if now, err := s.read(t.ID); err == nil {
+		t = now // with its shell, if it has got one
+	}
+	_ = t.endTree(0)
 	_ = os.RemoveAll(t.dir)
 }
 
