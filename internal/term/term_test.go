@@ -151,6 +151,8 @@ func TestReset(t *testing.T) {
 	d := newDesk(t)
 	tm := d.open()
 	d.until(tm.ID, "$ ")
+	d.readAs("ann", tm.ID, 0)
+	d.readAs("bob", tm.ID, 0)
 	d.send(tm.ID, "yes 0123456789 | head -c 4000000; echo; echo ta''il")
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		dir := filepath.Join(d.Dir, tm.ID)
@@ -166,8 +168,20 @@ func TestReset(t *testing.T) {
 	if out.Mode != ModeReset || !strings.HasPrefix(out.Text, ResetMarker+"\n0123456789\n") || !strings.HasSuffix(out.Text, "tail\n$ ") || !out.Truncated {
 		t.Errorf("%s %.60q … %q", out.Mode, out.Text, out.Text[max(0, len(out.Text)-40):])
 	}
-	if n := len(out.Text); n > MaxChars+len(ResetMarker)+1 {
+	if n := len(out.Text); n > MaxChars || n < MaxChars-len("0123456789\n") {
 		t.Errorf("%d characters", n)
+	}
+	// The marker counts, down to where there is room for nothing else.
+	out = d.readAs("ann", tm.ID, len(ResetMarker)+12)
+	if out.Mode != ModeReset || out.Text != ResetMarker+"\ntail\n$ " || !out.Truncated {
+		t.Errorf("%+v", out)
+	}
+	out = d.readAs("bob", tm.ID, 7)
+	if out.Mode != ModeReset || out.Text != ResetMarker[:7] || !out.Truncated {
+		t.Errorf("%+v", out)
+	}
+	if out = d.readAs("bob", tm.ID, 7); out.Mode != ModeNew || len(out.Text) != 7 || strings.Trim(out.Text, "0123456789\n") != "" {
+		t.Errorf("%+v", out)
 	}
 	if out = d.readAs("leader", tm.ID, 0); out.Mode != ModeNone {
 		t.Errorf("%+v", out)

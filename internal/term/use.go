@@ -244,8 +244,15 @@ func (t *Terminal) readFrom(p place, most int) (Output, place, error) {
 	return out, p, nil
 }
 
-// readTail reads the last characters there are.
+// readTail reads the last characters there are, the marker of a reset among
+// those that may be. With no room beside the marker what follows it is left to
+// the next reads.
 func (t *Terminal) readTail(most int, mode string) (Output, place, error) {
+	head := ""
+	if mode == ModeReset {
+		head = ResetMarker + "\n"
+		most -= len(head)
+	}
 	for try := 0; ; try++ {
 		list, err := stretches(t.dir)
 		if err != nil || len(list) == 0 {
@@ -261,6 +268,9 @@ func (t *Terminal) readTail(most int, mode string) (Output, place, error) {
 			i--
 		}
 		p := place{At: list[i].start, Screen: screen{Alt: list[i].alt}, Seen: true}
+		if most <= 0 {
+			return Output{Text: head[:len(head)+most], Mode: mode, Truncated: true}, p, nil
+		}
 		raw, err := readAt(t.dir, p.At, stretchSize*3)
 		if errors.Is(err, errScrolled) && try < 10 {
 			continue
@@ -280,11 +290,8 @@ func (t *Terminal) readTail(most int, mode string) (Output, place, error) {
 				text = text[at+1:]
 			}
 		}
-		out := Output{Text: string(text), Mode: mode, Truncated: cut}
-		switch {
-		case mode == ModeReset:
-			out.Text = ResetMarker + "\n" + out.Text
-		case out.Text == "":
+		out := Output{Text: head + string(text), Mode: mode, Truncated: cut}
+		if out.Text == "" {
 			out.Mode = ModeNone
 		}
 		return out, p, nil
