@@ -2,6 +2,8 @@ package herdr
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -180,8 +182,9 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-func TestRunWorktrees(t *testing.T) {
-	t.Parallel()
+// newRepository makes a repository with one commit.
+func newRepository(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "-q", "--allow-empty", "-m", "x"}} {
 		cmd := exec.Command("git", args...)
@@ -190,6 +193,12 @@ func TestRunWorktrees(t *testing.T) {
 			t.Skipf("git: %v %s", err, out)
 		}
 	}
+	return dir
+}
+
+func TestRunWorktrees(t *testing.T) {
+	t.Parallel()
+	dir := newRepository(t)
 	ctx := t.Context()
 	path, branch, err := AddRunWorktree(ctx, dir, "a-1")
 	if err != nil || path != filepath.Join(dir, ".pi", "worktrees", "run-a-1") || branch != "pi/wf/run-a-1" {
@@ -235,6 +244,83 @@ func TestRunWorktrees(t *testing.T) {
 	}
 	if out, _ := git(ctx, dir, "rev-parse", "--abbrev-ref", "HEAD"); out != "main" {
 		t.Errorf("the checkout is on %s", out)
+	}
+}
+
+// A worktree that cannot be made leaves nothing, and takes nothing with it that
+// was there before.
+func TestRunWorktreeFails(t *testing.T) {
+	t.Parallel()
+	dir := newRepository(t)
+	hook := func(text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, ".git", "hooks"), 0o755),
+			os.WriteFile(filepath.Join(dir, ".git", "hooks", "post-checkout"), []byte("#!/bin/sh\n"+text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := func() string {
+		t.Helper()
+		trees, err1 := git(t.Context(), dir, "worktree", "list", "--porcelain")
+		branches, err2 := git(t.Context(), dir, "branch", "--list", "--all")
+		names, err3 := filepath.Glob(filepath.Join(dir, ".pi", "worktrees", "*"))
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(trees, branches, names)
+	}
+	was := state()
+	hook("echo new > made-by-hook; echo no >&2; exit 1\n")
+	if _, _, err := AddRunWorktree(t.Context(), dir, "a-1"); err == nil || !strings.Contains(err.Error(), "no") {
+		t.Error(err)
+	}
+	if now := state(); now != was {
+		t.Errorf("it was %s, it is %s", was, now)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, ".pi")); err == nil {
+		t.Error(".pi is left")
+	}
+	// Interrupted while a hook hangs.
+	hook("echo x > " + filepath.Join(dir, "hangs") + "; sleep 1009\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if _, err := os.Lstat(filepath.Join(dir, "hangs")); err == nil {
+				return
+			}
+		}
+	}()
+	begin := time.Now()
+	if _, _, err := AddRunWorktree(ctx, dir, "a-1"); !errors.Is(err, context.Canceled) || time.Since(begin) > 30*time.Second {
+		t.Error(err, time.Since(begin))
+	}
+	if now := state(); now != was {
+		t.Errorf("it was %s, it is %s", was, now)
+	}
+	// A branch, a directory, and a whole worktree of that name.
+	hook("")
+	if _, err := git(t.Context(), dir, "branch", "pi/wf/run-b-1"); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(dir, ".pi", "worktrees", "run-c-1", "kept")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(kept), 0o755), os.WriteFile(kept, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := AddRunWorktree(t.Context(), dir, "d-1"); err != nil {
+		t.Fatal(err)
+	}
+	was = state()
+	for _, id := range []string{"b-1", "c-1", "d-1"} {
+		if _, _, err := AddRunWorktree(t.Context(), dir, id); err == nil {
+			t.Errorf("%s was made", id)
+		}
+	}
+	if now := state(); now != was {
+		t.Errorf("it was %s, it is %s", was, now)
+	}
+	if _, err := os.Lstat(kept); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -8,7 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -34,8 +37,12 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	// A group of its own, so that a hook ends with it when ctx does.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second
 	out, err := cmd.Output()
-	if err != nil {
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // what a hook has left holds the output
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
@@ -66,22 +73,84 @@ func FreeRunWorktree(ctx context.Context, project, id string) error {
 }
 
 // AddRunWorktree makes the worktree of a run from the project's HEAD. When it
-// fails nothing is left of it.
+// fails, also by a hook of the repository, nothing is left of it, beside the
+// line by which git ignores the worktrees of all.
 func AddRunWorktree(ctx context.Context, project, id string) (path, branch string, err error) {
 	path, branch = RunWorktree(project, id)
-	common, err := git(ctx, project, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	w := newWorktree{project: project, path: path, branch: branch}
+	if err = w.add(ctx); err == nil {
+		return path, branch, nil
+	}
+	// Also when the caller was interrupted.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if uerr := w.undo(ctx); uerr != nil {
+		return "", "", errs.New(errs.Failure, "the run needs a worktree, and it could not be made: %w; nor could what there is of it be removed: %s", err, uerr)
+	}
+	return "", "", errs.New(errs.Failure, "the run needs a worktree, and it could not be made: %w", err)
+}
+
+// newWorktree is a worktree that is being made. What was there before is not
+// ours to remove, so each part is made such that it fails when it is there.
+type newWorktree struct {
+	project, path, branch string
+
+	dirs                 []string // that were made, the outer ones first
+	madePath, madeBranch bool
+}
+
+func (w *newWorktree) add(ctx context.Context) error {
+	common, err := git(ctx, w.project, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err == nil {
 		err = excludeWorktrees(common)
 	}
-	if err == nil {
-		_, err = git(ctx, project, "worktree", "add", "-q", "-b", branch, path, "HEAD")
-	}
 	if err != nil {
-		// git removes what it made, except the branch.
-		_ = os.Remove(path)
-		return "", "", errs.New(errs.Failure, "the run needs a worktree, and it could not be made: %w", err)
+		return err
 	}
-	return path, branch, nil
+	parent := filepath.Dir(w.path)
+	for _, dir := range []string{filepath.Dir(parent), parent} {
+		switch err := os.Mkdir(dir, 0o777); { // as git makes them
+		case err == nil:
+			w.dirs = append(w.dirs, dir)
+		case !errors.Is(err, fs.ErrExist):
+			return err
+		}
+	}
+	if err := os.Mkdir(w.path, 0o777); err != nil {
+		return err
+	}
+	w.madePath = true
+	// Not interrupted, so that it is known whether the branch is ours.
+	if _, err := git(context.WithoutCancel(ctx), w.project, "branch", "--no-track", w.branch, "HEAD"); err != nil {
+		return err
+	}
+	w.madeBranch = true
+	_, err = git(ctx, w.project, "worktree", "add", "-q", w.path, w.branch)
+	return err
+}
+
+// undo removes what was made.
+func (w *newWorktree) undo(ctx context.Context) error {
+	if w.madePath {
+		// With force twice, since a git that was stopped leaves it locked; and
+		// again, since one that is broken is not removed, but one that is gone is.
+		remove := []string{"worktree", "remove", "--force", "--force", w.path}
+		_, err := git(ctx, w.project, remove...)
+		if err := os.RemoveAll(w.path); err != nil {
+			return err
+		}
+		if err != nil && w.madeBranch {
+			_, _ = git(ctx, w.project, remove...)
+		}
+	}
+	for _, dir := range slices.Backward(w.dirs) {
+		_ = os.Remove(dir) // another run may have its worktree there by now
+	}
+	if !w.madeBranch {
+		return nil
+	}
+	_, err := git(ctx, w.project, "branch", "-q", "-D", w.branch)
+	return err
 }
 
 // excludeWorktrees keeps worktrees out of what git shows as new.

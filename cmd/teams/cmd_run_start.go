@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/internal/errs"
@@ -74,12 +75,7 @@ func (c *runStartCmd) Run(ctx context.Context, e *Env) error {
 		return err
 	}
 	if c.Worktree {
-		path, branch, err := herdr.AddRunWorktree(ctx, t.Project, run.ID)
-		if err == nil {
-			_, run, err = runs.Update(ctx, run.ID, func(r *herdr.Run) error { r.Worktree, r.Branch = path, branch; return nil })
-		}
-		if err != nil { // without it there is no run
-			_ = runs.Remove(context.WithoutCancel(ctx), run.ID)
+		if run, err = c.addWorktree(ctx, runs, run); err != nil {
 			return err
 		}
 	}
@@ -92,6 +88,21 @@ func (c *runStartCmd) Run(ctx context.Context, e *Env) error {
 		writeRun(w, run)
 	})
 	return nil
+}
+
+// addWorktree gives the run its worktree. Without it there is no run.
+func (c *runStartCmd) addWorktree(ctx context.Context, runs *herdr.Runs, run *herdr.Run) (*herdr.Run, error) {
+	undo := context.WithoutCancel(ctx)
+	path, branch, err := herdr.AddRunWorktree(ctx, run.Repo, run.ID)
+	if err == nil {
+		var now *herdr.Run
+		if _, now, err = runs.Update(ctx, run.ID, func(r *herdr.Run) error { r.Worktree, r.Branch = path, branch; return nil }); err == nil {
+			return now, nil
+		}
+		err = errors.Join(err, herdr.RemoveRunWorktree(undo, &herdr.Run{ID: run.ID, Repo: run.Repo, Worktree: path, Branch: branch}))
+	}
+	_ = runs.Remove(undo, run.ID)
+	return nil, err
 }
 
 // place finds the pane of the run, and the process of the teammate that does it.
