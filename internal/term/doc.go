@@ -1,7 +1,7 @@
 // Package term keeps shells open over many commands: each has a holder, a
 // process of its own that owns a pseudo terminal, writes what the shell prints to
 // files and types what comes through a pipe. Whoever knows the directory can
-// send, read and close.
+// read, and on the same host, in the same pid namespace, send and close.
 //
 // A terminal is a directory: term.json says what was asked for, shell.json what
 // runs, end.json that it is over; alive.lock is held by the holder; in is a named
