@@ -61,15 +61,39 @@ func EndRun(runID string) (ended int, err error) {
 // host leaves behind, which it marks so; the value names one run and is never
 // used twice. What is said of [EndRun] holds for it.
 func EndMarked(variable, value string, grace time.Duration) (ended int, err error) {
+	h, err := huntMarked(variable, value)
+	if err != nil {
+		return 0, err
+	}
+	return h.end(0, grace)
+}
+
+// Marked lists the processes that [EndMarked] would end, by their numbers.
+func Marked(variable, value string) (pids []int, err error) {
+	h, err := huntMarked(variable, value)
+	if err != nil {
+		return nil, err
+	}
+	live, _, err := h.scan(func(process) {})
+	if err != nil {
+		return nil, errs.New(errs.Failure, "cannot look for processes: %w", err)
+	}
+	for _, p := range live {
+		pids = append(pids, p.pid)
+	}
+	return pids, nil
+}
+
+func huntMarked(variable, value string) (*hunt, error) {
 	if variable == "" || strings.ContainsAny(variable, "=\x00") {
-		return 0, errs.New(errs.Usage, "%q is no name of a variable", variable)
+		return nil, errs.New(errs.Usage, "%q is no name of a variable", variable)
 	}
 	if len(value) < minMark || strings.IndexByte(value, 0) >= 0 {
-		return 0, errs.New(errs.Usage, "%q marks no process: it is too short to be unique", value)
+		return nil, errs.New(errs.Usage, "%q marks no process: it is too short to be unique", value)
 	}
 	h := newHunt("")
 	h.entry = []byte(variable + "=" + value)
-	return h.end(0, grace)
+	return h, nil
 }
 
 // minMark is the shortest value that marks processes: what is shorter could be

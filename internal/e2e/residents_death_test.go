@@ -64,6 +64,63 @@ func TestHostKilledChildLives(t *testing.T) {
 	}
 }
 
+// TestHostAndChildKilled kills a host and its child beside a tool of theirs that
+// lives on, as an agent does that ends when its host is gone: the tool may still
+// work, so the task, the name and the worktree stay until somebody ends it, or it
+// ends by itself.
+func TestHostAndChildKilled(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s *site, tool int){
+		"shutdown": func(s *site, _ int) { s.ok("shutdown", "bot") },
+		"doctor":   func(s *site, _ int) { s.ok("doctor", "--fix") },
+		"by itself": func(s *site, tool int) {
+			s.goOn("on")
+			eventually(s.t, "the tool has ended", func() bool { return !alive(tool) })
+			s.ok("tick")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTeam(t)
+			s.git()
+			s.add("task")
+			pidfile := filepath.Join(s.base, "tool")
+			s.ok("spawn", "bot", "tree", "do it", "--", "sh", "-c", s.claims()+"setsid sh -c 'echo $$ >"+pidfile+".new; mv "+pidfile+".new "+pidfile+"; echo more > late; "+s.until("on")+"' & exec sleep 600")
+			s.holds()
+			eventually(t, "the tool runs", func() bool { return exists(pidfile) })
+			tool, err := strconv.Atoi(strings.TrimSpace(read(t, pidfile)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := s.working("bot")
+			s.killHost("bot")
+			_ = syscall.Kill(r.Child.PID, syscall.SIGKILL)
+			for range 3 {
+				s.ok("tick")
+			}
+			if list := s.toldOf("stopped", 1); !strings.Contains(list[0].Title, "has died") {
+				t.Errorf("told %q", list[0].Title)
+			}
+			if !alive(tool) || s.show("t_1").State != "claimed" || !exists(r.Worktree) {
+				t.Fatalf("the tool lives %v, the task is %s, the worktree is there %v", alive(tool), s.show("t_1").State, exists(r.Worktree))
+			}
+			s.fails(4, "name_taken", "spawn", "bot", "worker", "--", "true")
+			if r := s.exits(1, "doctor"); !strings.Contains(r.out+r.err, "orphaned") {
+				t.Errorf("doctor: %s", r)
+			}
+			end(s, tool)
+			if alive(tool) || s.show("t_1").State != "ready" || s.resident("bot").Status != "stopped" || exists(r.Worktree) {
+				t.Errorf("the tool lives %v, the task is %s, bot %s, the worktree is there %v", alive(tool), s.show("t_1").State, s.resident("bot").Status, exists(r.Worktree))
+			}
+			if show := start(t, s.command("git", "show", r.Branch+":late")).wait(); show.out != "more\n" {
+				t.Errorf("its work: %s", show)
+			}
+			s.noProcess()
+			s.healthy()
+		})
+	}
+}
+
 // TestDoctorEndsOrphan finds the child of a dead host with doctor, which changes
 // nothing, and ends it with --fix.
 func TestDoctorEndsOrphan(t *testing.T) {

@@ -32,8 +32,8 @@ func (t *Team) checkResidents(all []Teammate) []fsboard.Finding {
 		case err != nil || held:
 		case halfSpawned(tm) && life != fsx.Alive:
 			add("half_spawned", fsboard.SeverityWarning, path, "the spawn of %s did not finish", tm.Name)
-		case tm.Status != StatusStopped && life == fsx.Alive && tm.Child != nil:
-			add("orphaned", fsboard.SeverityError, path, "the host of %s has died, and its process %d lives on; --fix ends it", tm.Name, tm.Child.PID)
+		case tm.Status != StatusStopped && life == fsx.Alive && orphans(tm) != "":
+			add("orphaned", fsboard.SeverityError, path, "the host of %s has died, and %s; --fix ends it", tm.Name, orphans(tm))
 		case tm.Status != StatusStopped && life == fsx.Dead:
 			add("dead_resident", fsboard.SeverityWarning, path, "%s has died, and its end is not finished", tm.Name)
 		case t.looksUnended(tm) && tm.Status == StatusStopped:

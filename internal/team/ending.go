@@ -67,6 +67,21 @@ func signalGroup(p fsx.Process, signals ...syscall.Signal) {
 	}
 }
 
+// leftBehind lists the processes that the host of a resident has started and that
+// live on without it and its child, as the tool of an agent that ended with its
+// host. unknown: they could not be looked for, or not from here.
+func leftBehind(tm Teammate) (pids []int, unknown bool) {
+	switch {
+	case !tm.Resident() || tm.Kind == KindHerdr: // a pane is closed by herdr
+		return nil, false
+	case tm.Host != fsx.Host() || tm.PIDNamespace != fsx.PIDNamespace() || tm.BootID != fsx.BootID():
+		return nil, false // who says that the child is gone has its reasons
+	}
+	pids, err := verify.Marked(envHosted, tm.SpawnID)
+	// A spawn id that is none of ours has marked nothing.
+	return pids, err != nil && errs.CodeOf(err) != errs.Usage
+}
+
 // sweep ends what a host's child left behind, wherever it went: whatever
 // carries the mark of that life.
 func sweep(spawnID string, grace time.Duration) error {

@@ -259,19 +259,35 @@ func (t *Team) submissionWaits(b *fsboard.Board, tm Teammate) bool {
 // tellOrphan tells the leader once that a teammate's process lives on without
 // its host. Nothing ends it but doctor --fix or shutdown.
 func (t *Team) tellOrphan(ctx context.Context, tm Teammate, r *TickReport) error {
-	if tm.Child == nil || tm.child().Liveness() != fsx.Alive {
-		return nil
-	}
 	if held, err := fsx.Held(t.AliveLock(tm.Name)); held || err != nil {
 		return err
 	}
-	body := fmt.Sprintf("The host of %s (process %d) has died, and its process %d lives on. It keeps its tasks.\n"+
-		"teams shutdown %s, or teams doctor --fix, ends it.\n", tm.Name, tm.PID, tm.Child.PID, tm.Name)
+	left := orphans(tm)
+	if left == "" {
+		return nil
+	}
+	body := fmt.Sprintf("The host of %s (process %d) has died, and %s. It keeps its tasks.\n"+
+		"teams shutdown %s, or teams doctor --fix, ends it.\n", tm.Name, tm.PID, left, tm.Name)
 	told, err := t.notify(ctx, notice{to: LeaderName, key: "orphan-" + tm.Name + "-" + digest(tm.SpawnID)[:lifeDigits], event: eventStopped, body: body})
 	if told {
 		r.Done = append(r.Done, Done{stepResidents, "orphaned", tm.Name, strings.SplitN(body, "\n", 2)[0]})
 	}
 	return err
+}
+
+// orphans says what of a resident lives on without its host, "" when nothing does.
+func orphans(tm Teammate) string {
+	if tm.Child != nil && tm.child().Liveness() == fsx.Alive {
+		return fmt.Sprintf("its process %d lives on", tm.Child.PID)
+	}
+	switch pids, _ := leftBehind(tm); len(pids) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("process %d, which it has started, lives on", pids[0])
+	default:
+		return fmt.Sprintf("%d processes which it has started live on, such as %d", len(pids), pids[0])
+	}
 }
 
 // endOrphan ends the process that a dead host left, and all that carries the

@@ -15,7 +15,8 @@ import (
 //   - A hosted one lives while its alive.lock is held. With the lock free it is
 //     dead when its child is gone too. A child that cannot be seen from here,
 //     or, with no child, another host of which no lock was ever seen held from
-//     here, leaves it unknown.
+//     here, leaves it unknown. What else the host has started and that lives on
+//     counts like a child.
 //   - A resident that is starting lives while roster.lock is held, since its
 //     host does not hold alive.lock yet.
 //   - A shell is what its process is. Without one recorded it is unknown.
@@ -71,9 +72,16 @@ func (t *Team) liveness(tm Teammate, lockIsOurs bool) fsx.Liveness {
 		if tm.Host == "" || tm.Host != fsx.Host() && !t.seesLocks(tm.Host, tm.BootID) {
 			return fsx.Unknown
 		}
-		return fsx.Dead
+	} else if life := tm.child().Liveness(); life != fsx.Dead {
+		return life
 	}
-	return tm.child().Liveness()
+	switch pids, unknown := leftBehind(tm); {
+	case len(pids) > 0:
+		return fsx.Alive
+	case unknown:
+		return fsx.Unknown
+	}
+	return fsx.Dead
 }
 
 // child is the recorded child with what it leaves out taken from the host,
