@@ -124,14 +124,29 @@ func TestWorktreeFullDisk(t *testing.T) {
 	if now := s.resident("bot"); now.Status != "stopped" || now.Worktree != r.Worktree || now.Error == "" {
 		t.Errorf("%+v", now)
 	}
+	if r := s.run("doctor"); !strings.Contains(r.out, "worktree_left") {
+		t.Errorf("doctor: %s", r)
+	}
+	for range 3 { // not again at once
+		s.ok("tick")
+	}
+	s.diffNotice("not committed")
 	if err := os.Remove(stuffing); err != nil {
 		t.Fatal(err)
 	}
-	s.ok("tick")
-	s.ok("spawn", "bot", "tree", "--", "true")
-	if data := read(t, filepath.Join(r.Worktree, "made.txt")); data != "new\n" {
-		t.Errorf("in the worktree, after the next spawn: %q", data)
+	s.ok("doctor", "--fix")
+	s.commits(r.Branch, "bot")
+	if exists(r.Worktree) {
+		t.Error("the worktree is left")
 	}
+	if list := s.toldOf("diff", 2); len(list) == 2 && !strings.Contains(list[1].Body, "is put away") {
+		t.Errorf("told %q", list[1].Body)
+	}
+	if now := s.resident("bot"); now.Error != "" {
+		t.Errorf("%+v", now)
+	}
+	s.ok("spawn", "bot", "tree", "--", "true")
+	s.healthy()
 }
 
 // TestWorktreeWaitsForSubmission keeps the directory of a dead teammate until its

@@ -228,8 +228,13 @@ func (t *Team) tickResident(ctx context.Context, b *fsboard.Board, tm Teammate, 
 	case fsx.Unknown:
 		return nil
 	}
-	if tm.Status == StatusStopped && t.submissionWaits(b, tm) {
-		return nil // the worktree has to wait for it
+	if tm.Status == StatusStopped {
+		if since := nowMillis() - tm.WorktreeTriedAt; since >= 0 && since < worktreeAgain.Milliseconds() {
+			return nil
+		}
+		if t.submissionWaits(b, tm) {
+			return nil // the worktree has to wait for it
+		}
 	}
 	ended, err := t.endDead(ctx, b, tm)
 	switch errs.CodeOf(err) {

@@ -75,6 +75,8 @@ type Teammate struct {
 	Branch       string `json:"branch,omitempty"`
 	Base         string `json:"base,omitempty"`         // the commit that the worktree began from
 	WorktreeDone bool   `json:"worktreeDone,omitempty"` // the worktree was finalised, or kept for a reason that was told
+	// WorktreeTriedAt is when its work could not be committed last.
+	WorktreeTriedAt int64 `json:"worktreeTriedAt,omitempty"`
 
 	// What a resident's host needs to know.
 	Command     []string `json:"command,omitempty"`     // of an exec teammate
@@ -126,6 +128,7 @@ var teammateFields = []rawjson.Field[Teammate]{
 	{Name: "branch", Opt: true, Of: func(tm *Teammate) any { return &tm.Branch }},
 	{Name: "base", Opt: true, Of: func(tm *Teammate) any { return &tm.Base }},
 	{Name: "worktreeDone", Opt: true, Of: func(tm *Teammate) any { return &tm.WorktreeDone }},
+	{Name: "worktreeTriedAt", Opt: true, Of: func(tm *Teammate) any { return &tm.WorktreeTriedAt }},
 	{Name: "command", Opt: true, Of: func(tm *Teammate) any { return &tm.Command }},
 	{Name: "tools", Opt: true, Of: func(tm *Teammate) any { return &tm.Tools }},
 	{Name: "model", Opt: true, Of: func(tm *Teammate) any { return &tm.Model }},

@@ -3,6 +3,7 @@ package team
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/worktree"
@@ -40,9 +41,14 @@ func (t *Team) undoWorktree(ctx context.Context, tm Teammate) error {
 	return err
 }
 
+// worktreeAgain is how long a tick leaves a worktree alone whose work could not
+// be committed.
+const worktreeAgain = time.Minute
+
 // finaliseWorktree commits what a life has left in its worktree, tells the
 // leader what it changed, and removes the directory when everything is safe. A
-// directory that cannot be put away stays, and the leader is told why.
+// directory that cannot be put away stays, and the leader is told why. What could
+// not be committed is tried again, since a full disk does not stay full.
 func (t *Team) finaliseWorktree(ctx context.Context, tm Teammate) (Teammate, error) {
 	r, ferr := worktree.Finalise(ctx, worktree.Finish{
 		Tree: t.tree(tm), Author: tm.Name, Message: "Leftover changes of " + tm.Name, Base: tm.Base, Remove: true,
@@ -50,29 +56,34 @@ func (t *Team) finaliseWorktree(ctx context.Context, tm Teammate) (Teammate, err
 	if errs.CodeOf(ferr) == errs.Busy || ctx.Err() != nil {
 		return tm, ferr // nothing is wrong with the worktree: it is tried again
 	}
-	body := r.Text()
+	body, key := r.Text(), "diff-"
 	head := fmt.Sprintf("The worktree of %s is put away; its branch is %s.\n", tm.Name, r.Branch)
 	switch {
 	case ferr != nil:
-		head = fmt.Sprintf("The work of %s is not committed: %s\nIt is kept in %s\n", tm.Name, errText(ferr), tm.Worktree)
+		key = "uncommitted-"
+		head = fmt.Sprintf("The work of %s is not committed: %s\nIt is kept in %s, and tried again each minute.\n", tm.Name, errText(ferr), tm.Worktree)
 	case !r.Removed:
 		head = fmt.Sprintf("The worktree of %s is kept: %s\n%s\n", tm.Name, r.Kept, tm.Worktree)
 	}
 	if _, err := t.notify(ctx, notice{
-		to: LeaderName, key: "diff-" + tm.Name + "-" + digest(tm.SpawnID)[:lifeDigits], event: eventDiff, body: head + body,
+		to: LeaderName, key: key + tm.Name + "-" + digest(tm.SpawnID)[:lifeDigits], event: eventDiff, body: head + body,
 	}); err != nil {
 		return tm, err
 	}
 	now, err := t.Update(ctx, tm.Name, tm.SpawnID, func(tm *Teammate) error {
-		tm.WorktreeDone = true
 		if r.Branch != "" {
 			tm.Branch = r.Branch
 		}
+		if ferr != nil {
+			tm.Error, tm.WorktreeTriedAt = errText(ferr), nowMillis()
+			return nil
+		}
+		if tm.WorktreeTriedAt != 0 { // what went wrong then is over
+			tm.Error, tm.WorktreeTriedAt = "", 0
+		}
+		tm.WorktreeDone = true
 		if r.Removed {
 			tm.Worktree = ""
-		}
-		if ferr != nil {
-			tm.Error = errText(ferr)
 		}
 		return nil
 	})
