@@ -35,3 +35,24 @@ func (s *site) noTeam() {
 		s.t.Errorf("left: %q", left)
 	}
 }
+
+// A spawn that waits while the session ends begins the next one.
+func TestSpawnBesideSessionEnd(t *testing.T) {
+	t.Parallel()
+	s := newTeam(t)
+	for round := range 6 {
+		s.ok("spawn", "old", "worker", "--", "sh", "-c", "cat >/dev/null")
+		end := s.start("session", "end", "--now")
+		spawn := s.start("spawn", "bot", "worker", "--", "sh", "-c", "cat >/dev/null")
+		for _, r := range []result{end.wait(), spawn.wait()} {
+			// 3 and 4: the spawn was quicker, or was ended with the session.
+			if r.code != 0 && r.code != 4 && r.code != 75 || strings.Contains(r.err, "no such file") {
+				t.Errorf("round %d: %s", round, r)
+			}
+		}
+		if r := s.run("session", "end", "--now"); r.code != 0 && r.code != 3 { // 3: it has ended
+			t.Errorf("round %d: %s", round, r)
+		}
+	}
+	s.noProcess()
+}

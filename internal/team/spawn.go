@@ -191,6 +191,21 @@ func (t *Team) isEnding(tm Teammate) bool {
 	}
 }
 
+// acquireRoster takes roster.lock of the session, which it makes if need be. An
+// end of the session takes directory and lock away under whoever waits, who then
+// begins the next one.
+func (t *Team) acquireRoster(ctx context.Context) (*fsx.Lock, error) {
+	for try := 1; ; try++ {
+		if _, err := t.EnsureSession(); err != nil {
+			return nil, err
+		}
+		lock, err := fsx.Acquire(ctx, t.RosterLock(), rosterWait)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || try == 10 {
+			return lock, err
+		}
+	}
+}
+
 // Spawn makes a resident: a teammate with a host process of its own. On success
 // the host runs and holds the life's lock, and what the teammate shall do lies
 // in its mailbox. On any refusal nothing of it is left.
@@ -204,11 +219,8 @@ func (t *Team) Spawn(ctx context.Context, b *fsboard.Board, r SpawnRequest) (Tea
 	if _, err := t.prepareSpawn(ctx, &r, false); err != nil {
 		return Teammate{}, err
 	}
-	if _, err := t.EnsureSession(); err != nil {
-		return Teammate{}, err
-	}
 	r.Step("waiting for another spawn")
-	roster, err := fsx.Acquire(ctx, t.RosterLock(), rosterWait)
+	roster, err := t.acquireRoster(ctx)
 	if err != nil {
 		return Teammate{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -115,6 +116,9 @@ func (t *Team) worktreeUse(info worktree.Info) string {
 		if fsx.CheckSessionKey(key) != nil {
 			continue
 		}
+		if fi, err := os.Lstat(filepath.Join(t.Root, "teammate", key)); err == nil && !fi.IsDir() {
+			continue // no session, which is never a link
+		}
 		if why := Open(Place{Root: t.Root, Session: key}).usesWorktree(info); why != "" {
 			return why
 		}
@@ -130,6 +134,9 @@ func (t *Team) worktreeUse(info worktree.Info) string {
 		other := *t
 		other.Session = key
 		if fsx.CheckSessionKey(key) != nil {
+			continue
+		}
+		if fi, err := os.Lstat(other.BoardDir()); err == nil && !fi.IsDir() {
 			continue
 		}
 		if key != t.Session {

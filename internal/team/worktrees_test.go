@@ -54,6 +54,13 @@ func TestWorktreeInUse(t *testing.T) {
 		do  func(t *testing.T, team *Team, path string)
 	}{
 		"nobody": {"", func(t *testing.T, team *Team, path string) {}},
+		"what is no session": {"", func(t *testing.T, team *Team, path string) {
+			for _, top := range []string{"teammate", "tasks"} {
+				if err := os.Symlink("/elsewhere", filepath.Join(mkdirs(t, team.Root, top), "other")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
 		"a living life": {"ann uses it", func(t *testing.T, team *Team, path string) {
 			putRecord(t, team, Teammate{Name: "ann", Kind: KindPi, Status: StatusIdle, Worktree: path, Host: fsx.Host()})
 		}},
