@@ -137,6 +137,7 @@ var registry = []*Entry{
 	&agentsNewEntry,
 	&guideEntry,
 	&ledgerEntry,
+	&ledgerListEntry,
 	&ledgerShowEntry,
 	&tickEntry,
 	&harnessEntry,

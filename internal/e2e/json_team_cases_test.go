@@ -54,6 +54,10 @@ var teamCases = []jsonCase{
 	{verb: "ledger", kind: "empty", args: words("ledger"), bare: true, golden: "ledger, empty"},
 	{verb: "ledger", kind: "error", args: words("ledger", "--limit", "x"), exit: 64, code: "usage"},
 
+	{verb: "ledger list", kind: "ok", args: words("ledger", "list"), resident: true, golden: "ledger"},
+	{verb: "ledger list", kind: "empty", args: words("ledger", "list"), bare: true, golden: "ledger, empty"},
+	{verb: "ledger list", kind: "error", args: words("ledger", "list", "--limit", "x"), exit: 64, code: "usage"},
+
 	{verb: "ledger show", kind: "ok", args: words("ledger", "show", "ROW"), resident: true},
 	{verb: "ledger show", kind: "empty", args: words("ledger", "show", "none"), bare: true, exit: 3, code: "not_found"},
 	{verb: "ledger show", kind: "error", args: words("ledger", "show", "no"), exit: 3, code: "not_found"},
