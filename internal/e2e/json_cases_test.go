@@ -169,6 +169,7 @@ var jsonCases = []jsonCase{
 	{verb: "sessions", kind: "ok", args: words("sessions")},
 	{verb: "sessions", kind: "empty", args: words("sessions"), bare: true, golden: "sessions, empty"},
 	{verb: "sessions", kind: "error", args: words("sessions", "--root", "relative"), exit: 1, code: "unusable"},
+	{verb: "sessions", kind: "error", args: words("sessions"), broken: true, exit: 1, code: "corrupt", data: true, golden: "sessions, unreadable"},
 
 	{verb: "doctor", kind: "ok", args: words("doctor")},
 	{verb: "doctor", kind: "ok", args: words("doctor", "--repair"), broken: true, golden: "doctor --repair"},
