@@ -62,6 +62,7 @@ func (c *resumeCmd) Run(ctx context.Context, e *Env) error {
 		return p.Fail(err, nil, nil)
 	}
 	e.after(ctx, b)
+	p.Tell(startedLine(tm, r.Text))
 	p.Done(render.FieldsOf(tm), teammateData{tm})
 	return nil
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed6990a682/teams/herdr"
@@ -124,11 +126,22 @@ func (c *spawnCmd) Run(ctx context.Context, e *Env) error {
 		return p.Fail(err, nil, nil)
 	}
 	e.after(ctx, b)
+	line := startedLine(tm, r.Text)
 	if !c.Wait {
+		p.Tell(line)
 		p.Done(render.FieldsOf(tm), spawnData{Teammate: tm})
 		return nil
 	}
+	// Where nobody watches, what is printed is the report.
+	p.TellNow(line)
 	return c.wait(ctx, e, t, tm, p)
+}
+
+// startedLine says that a teammate has begun, and with what: the first line of
+// its text.
+func startedLine(tm team.Teammate, text string) string {
+	task, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return render.StartedLine(tm.Agent, tm.Name, render.PlainMarkdown(task))
 }
 
 // wait waits for the terminal report.
@@ -151,7 +164,7 @@ func (c *spawnCmd) wait(ctx context.Context, e *Env, t *team.Team, tm team.Teamm
 	}
 	data := spawnData{Teammate: tm}
 	if err != nil {
-		return p.Fail(err, render.FieldsOf(tm), data)
+		return p.Fail(reportTimedOut(err, tm.Name), render.FieldsOf(tm), data)
 	}
 	md := newMessageData(m, true)
 	data.Report = &md
@@ -168,6 +181,15 @@ func (c *spawnCmd) wait(ctx context.Context, e *Env, t *team.Team, tm team.Teamm
 	}
 	e.Result(data, text)
 	return nil
+}
+
+// reportTimedOut says where the report will be when it did not come in time.
+func reportTimedOut(err error, name string) error {
+	var known *errs.Error
+	if err = waitTimedOut(err, "the report of "+name); errs.CodeOf(err) == errs.TimedOut && errors.As(err, &known) {
+		return known.WithHint("teams activity %s shows what it does; its report comes into teams inbox", name)
+	}
+	return err
 }
 
 // maxResidents is how many residents may live.

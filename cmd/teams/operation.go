@@ -11,19 +11,21 @@ import (
 // of it in two rows, or with -x as labelled fields. data is what --json prints.
 // With -q only the id or name of what came back is printed.
 func (e *Env) Operation(op render.Operation, data any) {
-	e.operation(op, data, false)
+	e.Result(data, e.operationText(succeeded(op), false, ""))
 }
 
-func (e *Env) operation(op render.Operation, data any, called bool) {
+// succeeded is the operation at its good end.
+func succeeded(op render.Operation) render.Operation {
 	op.Partial, op.OK = false, true
 	if op.Return == nil {
 		op.Return = render.Fields{}
 	}
-	e.Result(data, e.operationText(op, called))
+	return op
 }
 
 // operationText writes an operation; called: its call row stands there already.
-func (e *Env) operationText(op render.Operation, called bool) func(*render.Writer) {
+// news is a line that follows, "" for none.
+func (e *Env) operationText(op render.Operation, called bool, news string) func(*render.Writer) {
 	return func(w *render.Writer) {
 		switch {
 		case e.Quiet:
@@ -35,6 +37,12 @@ func (e *Env) operationText(op render.Operation, called bool) func(*render.Write
 		default:
 			w.Operation(op)
 		}
+		if news != "" && !e.Quiet {
+			if w.Expanded() {
+				w.Blank()
+			}
+			w.Row(news)
+		}
 	}
 }
 
@@ -45,6 +53,7 @@ type Progress struct {
 	op     render.Operation
 	live   *Live
 	called bool
+	news   string
 }
 
 // Begin shows the call of an operation and, while it lasts, that it is under
@@ -63,12 +72,24 @@ func (e *Env) Begin(op render.Operation) *Progress {
 // Say replaces the line that says what is being done.
 func (p *Progress) Say(text string) { p.live.Set(text) }
 
+// Tell adds a line that stands once behind the rows.
+func (p *Progress) Tell(line string) { p.news = line }
+
+// TellNow is Tell for an operation that goes on: on a terminal, where its call row
+// stands already, the line is shown at once.
+func (p *Progress) TellNow(line string) {
+	if p.called && p.e.Stream(nil, func(w *render.Writer) { w.Row(line) }) == nil {
+		return
+	}
+	p.news = line
+}
+
 // Done hands over the result: what came back and what --json prints.
 func (p *Progress) Done(ret render.Fields, data any) {
 	p.live.Done()
 	op := p.op
 	op.Return = ret
-	p.e.operation(op, data, p.called)
+	p.e.Result(data, p.e.operationText(succeeded(op), p.called, p.news))
 }
 
 // Fail ends the operation with an error and returns it. The error is printed as
@@ -76,13 +97,14 @@ func (p *Progress) Done(ret render.Fields, data any) {
 // else both are nil. With -x call and return are shown too.
 func (p *Progress) Fail(err error, ret render.Fields, data any) error {
 	p.live.Done()
+	err = p.e.explain(err) // the row says what standard error says
 	if data == nil && (p.e.JSON || !p.e.Expanded) {
 		return err
 	}
 	op := p.op
 	op.Partial = false
 	op.Return, op.Error, op.ReturnCode = failedReturn(err, ret), err.Error(), errs.Exit(errs.CodeOf(err))
-	return p.e.Fail(err, data, p.e.operationText(op, p.called))
+	return p.e.Fail(err, data, p.e.operationText(op, p.called, p.news))
 }
 
 // Close removes the line for good. It may be called at any time, and more than

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -51,6 +53,19 @@ func TestOperationForms(t *testing.T) {
 			return p.Fail(errs.New(errs.NameTaken, "a living process is ann").WithHint("teams shutdown ann"), ret, data)
 		}
 	}
+	told := func(e *Env) error {
+		p := e.Begin(spawnOperation())
+		defer p.Close()
+		p.Tell("[coder] started · @ann")
+		p.Done(render.FieldsOf(ann), ann)
+		return nil
+	}
+	toldNow := func(e *Env) error {
+		p := e.Begin(spawnOperation())
+		defer p.Close()
+		p.TellNow("[coder] started · @ann")
+		return p.Fail(fmt.Errorf("read: %w", context.DeadlineExceeded), render.FieldsOf(ann), ann)
+	}
 	atOnce := func(e *Env) error {
 		e.Operation(render.Operation{Tool: "interrupt", Call: render.Given("name", "ann")}, nil)
 		return nil
@@ -76,6 +91,12 @@ func TestOperationForms(t *testing.T) {
 		{"an error with a result", Globals{}, failed(render.FieldsOf(ann), ann), "spawn ann · coder · tab\n✗ failed · a living process is ann\n", refusal, 4},
 		{"an error with a result, in JSON", Globals{JSON: true}, failed(render.FieldsOf(ann), ann),
 			`{"schema":1,"ok":false,"error":{"code":"name_taken","message":"a living process is ann","hint":"teams shutdown ann","details":{"data":{"name":"ann","spawnId":"1f","paneId":"w1:p2"}}}}` + "\n", "", 4},
+		{"with a line", Globals{}, told, "spawn ann · coder · tab\n✓ success\n[coder] started · @ann\n", "", 0},
+		{"with a line, long", Globals{Expanded: true}, told,
+			"spawn ann · coder · tab\n✓ success\n\ncall\nname: ann\nagent: coder\nplacement: tab\n\nreturn\nstatus: spawned\nspawn id: 1f\n\n[coder] started · @ann\n", "", 0},
+		{"with a line, ids", Globals{Quiet: true}, told, "ann\n", "", 0},
+		{"with a line, JSON", Globals{JSON: true}, told, `{"schema":1,"ok":true,"data":{"name":"ann","spawnId":"1f","paneId":"w1:p2"}}` + "\n", "", 0},
+		{"out of time", Globals{}, toldNow, "spawn ann · coder · tab\n✗ failed · the time limit passed\n[coder] started · @ann\n", "teams: the time limit passed\n", 124},
 		{"at once", Globals{}, atOnce, "interrupt ann\n✓ interrupted\n", "", 0},
 		{"at once, ids", Globals{Quiet: true}, atOnce, "ann\n", "", 0},
 	} {

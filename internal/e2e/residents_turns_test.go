@@ -183,6 +183,41 @@ func TestSpawnWait(t *testing.T) {
 	}
 }
 
+// TestSpawnSays looks at what a spawn prints for people: its rows, once that the
+// teammate has begun, and of a wait that ends too early no more than what helps.
+func TestSpawnSays(t *testing.T) {
+	t.Parallel()
+	s := newTeam(t)
+	const started = "[worker] started · @%s · do it"
+	out := s.ok("spawn", "ann", "worker", "do it\nand more", "--", "sh", "-c", "cat >/dev/null")
+	if want := "spawn ann · worker\n✓ success\n" + fmt.Sprintf(started, "ann"); strings.TrimSpace(out) != want {
+		t.Errorf("it says\n%s\nwant\n%s", out, want)
+	}
+	if out := s.ok("spawn", "eve", "worker", "-q", "--", "cat"); strings.TrimSpace(out) != "eve" {
+		t.Errorf("-q says %q", out)
+	}
+	// What is captured of a wait is the report; a person sees who has begun, too.
+	report := []string{"worker", "do it", "--wait", "--", "sh", "-c", "teams send leader -q --status completed 'all done'"}
+	if out := s.ok(append([]string{"spawn", "bob"}, report...)...); strings.TrimSpace(out) != "all done" {
+		t.Errorf("the report is %q", out)
+	}
+	out = strip(s.with("TERM=xterm").onTerminal(80, append([]string{"spawn", "cid"}, report...)...))
+	if strings.Count(out, fmt.Sprintf(started, "cid")+"\n") != 1 || !strings.Contains(out, "all done\n") {
+		t.Errorf("a terminal shows\n%s", out)
+	}
+	r := s.run("spawn", "dan", "worker", "do it", "--wait", "--timeout", "300ms", "--", "sh", "-c", "sleep 600")
+	const why = "the time limit passed while waiting for the report of dan"
+	if r.code != 124 || strings.Contains(r.out+r.err, "context") || !strings.Contains(r.out, "✗ failed · "+why+"\n") || !strings.Contains(r.err, "teams: "+why+"\nhint: teams activity dan ") {
+		t.Errorf("out of time: %s", r)
+	}
+	s.ok("activity", "dan")
+	s.ok("shutdown", "ann")
+	id := s.ledger()[0].TaskID
+	if out := s.ok("resume", id, "do it"); !strings.Contains(out, "✓ resumed\n"+fmt.Sprintf(started, "ann")) {
+		t.Errorf("resume says\n%s", out)
+	}
+}
+
 // TestLedger follows a life through the states of its row, and revives it.
 func TestLedger(t *testing.T) {
 	t.Parallel()
