@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -98,9 +99,15 @@ func writeMail(w *render.Writer, list []*inbox.Message, who func(*inbox.Message)
 		if m.Read {
 			mark = "○"
 		}
-		table.Row(m.ID, mark, w.Time(m.Time()), who(m), m.Status+m.Event+m.Outcome, m.Title)
+		table.Row(m.ID, mark, w.Time(m.Time()), who(m), mailState(m), m.Title)
 	}
 	table.Flush()
+}
+
+// mailState is what a message is and what became of it, each in a word.
+func mailState(m *inbox.Message) string {
+	said := slices.DeleteFunc([]string{m.Status, m.Event, m.Outcome}, func(s string) bool { return s == "" })
+	return strings.Join(said, " · ")
 }
 
 func mailFrom(m *inbox.Message) string { return m.From }
