@@ -105,8 +105,8 @@ func (w *Writer) Linef(format string, args ...any) {
 }
 
 // Row writes one line of cells (strings, Cells or anything Linef takes) with
-// two spaces between them, cut to the width of the terminal. Empty cells are
-// left out.
+// two spaces between them, cut to the width of the terminal as those of a Table.
+// Empty cells are left out.
 func (w *Writer) Row(cells ...any) {
 	line := make([]Cell, 0, len(cells))
 	for _, c := range cells {
@@ -118,7 +118,8 @@ func (w *Writer) Row(cells ...any) {
 	for i, c := range line {
 		widths[i] = Width(c.Text)
 	}
-	w.line(line, widths, nil)
+	out := w.squeeze(widths, -1)
+	w.line(out.mark(line), widths, nil)
 }
 
 // Blank writes an empty line.
