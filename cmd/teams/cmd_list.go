@@ -24,6 +24,8 @@ type teamData struct {
 	Teammates []team.Teammate       `json:"teammates"`
 	Tasks     []*fsboard.TaskView   `json:"tasks"`
 	Counts    map[fsboard.State]int `json:"counts"`
+
+	held map[string][]string // what each teammate holds, the ids
 }
 
 func (c *listCmd) Run(_ context.Context, e *Env) error {
@@ -49,7 +51,7 @@ func (c *listCmd) Run(_ context.Context, e *Env) error {
 		if total == 0 {
 			w.Linef("no tasks")
 		}
-		writeRoster(w, t, data.Teammates)
+		writeRoster(w, t, data.Teammates, data.held)
 	})
 	return nil
 }
@@ -76,7 +78,7 @@ func (e *Env) teamData(t *team.Team, b *fsboard.Board, f fsboard.Filter, limit i
 		e.Warnf("%s: %v", p.Path, p.Err)
 	}
 	data := &teamData{Teammates: mates, Tasks: list, Counts: counts}
-	if err := fillCurrent(v, data.Teammates); err != nil {
+	if data.held, err = fillCurrent(v, data.Teammates); err != nil {
 		return nil, 0, err
 	}
 	if data.Teammates == nil {
@@ -88,8 +90,10 @@ func (e *Env) teamData(t *team.Team, b *fsboard.Board, f fsboard.Filter, limit i
 	return data, total, nil
 }
 
-// fillCurrent says what each teammate works on: the board knows.
-func fillCurrent(v *fsboard.View, mates []team.Teammate) error {
+// fillCurrent says what each teammate works on, and returns all that each holds:
+// the board knows.
+func fillCurrent(v *fsboard.View, mates []team.Teammate) (map[string][]string, error) {
+	all := make(map[string][]string, len(mates))
 	for i := range mates {
 		tm := &mates[i]
 		if tm.Status == team.StatusStopped {
@@ -97,19 +101,22 @@ func fillCurrent(v *fsboard.View, mates []team.Teammate) error {
 		}
 		held, err := v.Held(tm.Name, tm.SpawnID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		tm.CurrentTask = ""
+		for _, task := range held {
+			all[tm.Name] = append(all[tm.Name], task.ID)
+		}
 		if len(held) > 0 {
 			tm.CurrentTask = held[0].ID
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // writeRoster writes the teammates one a line: name, agent, status, liveness,
-// task, activity; on a shared session also the host. Whoever waits for a person's answer is blocked.
-func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate) {
+// tasks, activity; on a shared session also the host. Whoever waits for a person's answer is blocked.
+func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate, held map[string][]string) {
 	table := w.Table()
 	asks := t.OpenAsks()
 	for _, tm := range mates {
@@ -123,7 +130,7 @@ func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate) {
 		if open := asks[tm.Name]; len(open) > 0 {
 			activity = "blocked · " + team.Awaiting(open)
 		}
-		row := []any{"@" + tm.Name, tm.Kind, tm.Agent, state, tm.CurrentTask, activity}
+		row := []any{"@" + tm.Name, tm.Kind, tm.Agent, state, heldText(tm.CurrentTask, held[tm.Name]), activity}
 		if t.Sharing.On {
 			row = slices.Insert(row, 4, any(tm.Host))
 		}

@@ -48,7 +48,7 @@ func (c *statusCmd) Run(_ context.Context, e *Env) error {
 				w.Row(task.ID, why, task.Subject)
 			}
 		}
-		writeRoster(w, t, stillLiving(t, data.Teammates))
+		writeRoster(w, t, stillLiving(t, data.Teammates), data.held)
 	})
 	return nil
 }

@@ -196,23 +196,18 @@ func (s *consoleSource) roster(mates []team.Teammate, asks []team.Question) []co
 	for _, q := range asks {
 		open[q.From] = append(open[q.From], q)
 	}
-	held := map[string]string{}
+	held := map[string][]string{}
 	for _, task := range s.tasks {
 		switch fsboard.State(task.State) {
 		case fsboard.StateClaimed, fsboard.StateSubmitted, fsboard.StateVerifying:
-			if held[task.Note] == "" {
-				held[task.Note] = task.ID
-			}
+			held[task.Note] = append(held[task.Note], task.ID)
 		}
 	}
 	out := make([]console.Teammate, 0, len(mates))
 	for _, tm := range mates {
 		row := console.Teammate{
-			Name: tm.Name, Kind: tm.Kind, Role: tm.Agent, Status: tm.Status, Task: tm.CurrentTask, Activity: tm.Activity,
+			Name: tm.Name, Kind: tm.Kind, Role: tm.Agent, Status: tm.Status, Task: heldText(tm.CurrentTask, held[tm.Name]), Activity: tm.Activity,
 			Awaiting: team.Awaiting(open[tm.Name]),
-		}
-		if row.Task == "" {
-			row.Task = held[tm.Name]
 		}
 		for _, at := range []int64{tm.LastOutputAt, tm.ActiveAt, tm.UpdatedAt} {
 			if row.ActiveAt == 0 {

@@ -251,3 +251,44 @@ func TestConsoleActs(t *testing.T) {
 		t.Errorf("it acts as %s", snap.Who)
 	}
 }
+
+// Whoever holds several tasks has them all in the roster, a bounded number by
+// name.
+func TestRosterNamesAllThatIsHeld(t *testing.T) {
+	c := newConsoleSite(t)
+	c.teams("join", "ann")
+	for _, want := range []string{"t_1", "t_1,t_2", "t_1,t_2,t_3", "t_1,t_2,t_3 +1", "t_1,t_2,t_3 +2"} {
+		c.teams("task", "add", "a task")
+		c.teams("claim", "--as", "ann", "--max", "9")
+		if got := c.look().Teammates[0].Task; got != want {
+			t.Errorf("the console says %q, want %q", got, want)
+		}
+		for _, verb := range []string{"list", "status"} {
+			if out := c.teams(verb); !strings.Contains(out, "  "+want+"\n") && !strings.HasSuffix(out, "  "+want) {
+				t.Errorf("%s does not say %q:\n%s", verb, want, out)
+			}
+		}
+	}
+}
+
+func TestHeldText(t *testing.T) {
+	ids := []string{"t_1", "t_2", "t_3", "t_4"}
+	for _, tt := range []struct {
+		current string
+		held    []string
+		want    string
+	}{
+		{"", nil, ""},
+		{"t_9", nil, "t_9"},
+		{"t_9", ids[:1], "t_1"},
+		{"t_2", ids[:2], "t_2,t_1"},
+		{"t_4", ids, "t_4,t_1,t_2 +1"},
+	} {
+		if got := heldText(tt.current, tt.held); got != tt.want {
+			t.Errorf("%q, %v: %q, want %q", tt.current, tt.held, got, tt.want)
+		}
+	}
+	if ids[3] != "t_4" {
+		t.Error("the list was changed")
+	}
+}

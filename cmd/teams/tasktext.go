@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,25 @@ func note(w *render.Writer, t *fsboard.TaskView) string {
 		return "for a " + t.Role
 	}
 	return ""
+}
+
+// maxHeld is how many of the tasks that somebody holds a roster names.
+const maxHeld = 3
+
+// heldText names the tasks that somebody holds: the one that is worked on first,
+// and of many the number.
+func heldText(current string, held []string) string {
+	ids := held
+	if i := slices.Index(held, current); i > 0 {
+		ids = slices.Insert(slices.Delete(slices.Clone(held), i, i+1), 0, current)
+	}
+	switch {
+	case len(ids) == 0:
+		return current
+	case len(ids) > maxHeld:
+		return strings.Join(ids[:maxHeld], ",") + " +" + strconv.Itoa(len(ids)-maxHeld)
+	}
+	return strings.Join(ids, ",")
 }
 
 // marks are the short signs of a task: its priority when it is not the usual

@@ -13,7 +13,7 @@ func columnsOf(p Page) []column {
 	case Roster:
 		return []column{
 			{most: 1}, {title: "name", most: 24}, {title: "role", most: 16, drop: 2}, {title: "kind", most: 8, drop: 1},
-			{title: "status", most: 10}, {title: "task", most: 10, drop: 4}, {title: "last", age: true, drop: 3}, {title: "activity", most: 200, flex: true},
+			{title: "status", most: 10}, {title: "task", most: 20, drop: 4}, {title: "last", age: true, drop: 3}, {title: "activity", most: 200, flex: true},
 		}
 	case Roles:
 		return []column{

@@ -53,7 +53,7 @@ type Teammate struct {
 	Kind     string // pi, exec, herdr, work or shell
 	Role     string
 	Status   string // as recorded, or dead when that is proven
-	Task     string // what it holds
+	Task     string // what it holds, several ids when it holds several
 	Activity string // the last that it did
 	ActiveAt int64  // when it did that
 	Awaiting string // AWAITING HUMAN: "…" while a question of its is open, "" for none
