@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/seed6990a682/teams/fsboard"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
 	"github.com/seed6990a682/teams/internal/team"
@@ -53,7 +54,7 @@ func (c *delegateCmd) Run(ctx context.Context, e *Env) error {
 	if err := t.CheckSend(ctx, r); err != nil {
 		return err
 	}
-	p := e.Begin(render.Operation{Tool: "delegate", Call: render.Given("target", c.Name, "task", c.Subject, "description", n.Description)})
+	p := e.Begin(render.Operation{Tool: "delegate", Call: c.call(&n)})
 	defer p.Close()
 	list, err := b.Add(ctx, n)
 	if err != nil {
@@ -73,6 +74,32 @@ func (c *delegateCmd) Run(ctx context.Context, e *Env) error {
 		Message messageData `json:"message"`
 	}{task, newMessageData(sent[0].Message, false)})
 	return nil
+}
+
+// call is all that was given. A number that was given is shown, 0 too.
+func (c *delegateCmd) call(n *fsboard.NewTask) render.Fields {
+	call := render.Pairs("target", c.Name, "task", c.Subject)
+	add := func(given bool, name string, value any) {
+		if given {
+			call = append(call, render.Pairs(name, value)...)
+		}
+	}
+	add(n.Description != "", "description", n.Description)
+	add(len(n.DependsOn) > 0, "dependsOn", n.DependsOn)
+	add(n.Verify != "", "verify", n.Verify)
+	if c.VerifyTimeout != nil {
+		add(true, "verifyTimeout", c.VerifyTimeout.Std())
+	}
+	if c.Priority != nil {
+		add(true, "priority", *c.Priority)
+	}
+	add(n.Role != "", "role", n.Role)
+	add(len(n.Tags) > 0, "tags", n.Tags)
+	if c.MaxAttempts != nil {
+		add(true, "maxAttempts", *c.MaxAttempts)
+	}
+	add(n.Key != "", "key", n.Key)
+	return call
 }
 
 // delegateKey keeps the keys of messages apart from those of tasks.

@@ -54,7 +54,7 @@ func (c *resumeCmd) Run(ctx context.Context, e *Env) error {
 	if r.Max, err = e.maxResidents(); err != nil {
 		return err
 	}
-	p := e.Begin(render.Operation{Tool: "resume", Call: render.Given("name", row.Name, "agent", row.Agent)})
+	p := e.Begin(render.Operation{Tool: "resume", Call: render.Given("name", row.Name, "agent", row.Agent, "prompt", r.Text)})
 	defer p.Close()
 	r.Step = func(s string) { p.Say("resuming… " + s) }
 	tm, err := t.Spawn(ctx, b, r)

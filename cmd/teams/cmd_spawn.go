@@ -118,7 +118,7 @@ func (c *spawnCmd) Run(ctx context.Context, e *Env) error {
 	if r.Max, err = e.maxResidents(); err != nil {
 		return err
 	}
-	p := e.Begin(render.Operation{Tool: "spawn", Call: render.Given("name", c.Name, "agent", c.Agent, "label", c.Label, "host", r.Kind, "placement", c.Placement, "prompt", r.Text)})
+	p := e.Begin(render.Operation{Tool: "spawn", Call: c.call(&r)})
 	defer p.Close()
 	r.Step = func(s string) { p.Say("spawning… " + s) }
 	tm, err := t.Spawn(ctx, b, r)
@@ -135,6 +135,19 @@ func (c *spawnCmd) Run(ctx context.Context, e *Env) error {
 	// Where nobody watches, what is printed is the report.
 	p.TellNow(line)
 	return c.wait(ctx, e, t, tm, p)
+}
+
+// call is all that was given, and which host that makes.
+func (c *spawnCmd) call(r *team.SpawnRequest) render.Fields {
+	call := render.Given("name", c.Name, "agent", c.Agent, "label", c.Label, "host", r.Kind, "placement", c.Placement, "tab", c.Tab)
+	if c.Grace != nil {
+		call = append(call, render.Pairs("grace", c.Grace.Std())...)
+	}
+	call = append(call, render.Given("wait", c.Wait)...)
+	if c.Timeout != nil {
+		call = append(call, render.Pairs("timeout", c.Timeout.Std())...)
+	}
+	return append(call, render.Given("command", c.command, "prompt", r.Text)...)
 }
 
 // startedLine says that a teammate has begun, and with what: the first line of

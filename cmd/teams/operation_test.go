@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
+	"github.com/seed6990a682/teams/internal/team"
 )
 
 // spawnOperation is what a verb such as spawn hands to Begin.
@@ -174,5 +175,58 @@ func TestOperationOnATerminal(t *testing.T) {
 				t.Errorf("the call row stands there %d times: %q", n, all)
 			}
 		})
+	}
+}
+
+// The long form of a call has everything that was given on the command line, a 0
+// too, and nothing else.
+func TestWholeCalls(t *testing.T) {
+	long := func(call render.Fields) string {
+		w := render.New(render.Options{Expanded: true})
+		w.Outcome(render.Operation{Tool: "x", Call: call})
+		return w.String()
+	}
+	read := func(path string, cmd Command, args ...string) *Env {
+		t.Helper()
+		e := newEnv(strings.NewReader(""), new(bytes.Buffer), new(bytes.Buffer))
+		if err := e.parse(lookup(path), cmd, args, splitArgs(args)); err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ann", "Fix it"}, "\ncall\ntarget: ann\ntask:\nFix it\n\n"},
+		{strings.Fields("ann Fix -d why --depends-on t_1,t_2 --verify true --verify-timeout 0 --priority 0 --role coder --tag a --tag b --max-attempts 1 --key k"),
+			"\ncall\ntarget: ann\ntask:\nFix\n\ndescription:\nwhy\n\ndepends on:\n  - t_1\n  - t_2\nverify: true\nverify timeout: 0s\npriority: 0\nrole: coder\ntags:\n  - a\n  - b\nmax attempts: 1\nkey: k\n"},
+	} {
+		var c delegateCmd
+		e := read("delegate", &c, tt.args...)
+		add := taskAddCmd{Subject: c.Subject, taskFields: c.taskFields}
+		n, err := add.newTask(e)
+		if got := long(c.call(&n)); err != nil || got != tt.want {
+			t.Errorf("delegate %v: %v\n%q\nwant\n%q", tt.args, err, got, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ann", "coder"}, "\ncall\nname: ann\nagent: coder\nhost: pi\n"},
+		{strings.Fields("ann coder x --label l --placement tab --tab web --grace 0 --wait --timeout 1h"),
+			"\ncall\nname: ann\nagent: coder\nlabel: l\nhost: pi\nplacement: tab\ntab: web\ngrace: 0s\nwait: yes\ntimeout: 1h\ncommand:\n  - cat\nprompt: x\n"},
+	} {
+		var c spawnCmd
+		read("spawn", &c, tt.args...)
+		r := team.SpawnRequest{Kind: "pi"}
+		if c.Text != nil {
+			c.SetCommand([]string{"cat"})
+			r.Text = *c.Text
+		}
+		if got := long(c.call(&r)); got != tt.want {
+			t.Errorf("spawn %v:\n%q\nwant\n%q", tt.args, got, tt.want)
+		}
 	}
 }
