@@ -64,6 +64,11 @@ func (w *Writer) returned(op *Operation) {
 		w.herd(op.Tool, herdEntries(ret))
 	case tool == watchTool:
 		ret = watchReturn(ret)
+	case tool.isLife() && ret.text("spawnId") != "":
+		ret = lifeReturn(ret)
+	}
+	if tool != anyTool && !strings.HasPrefix(op.Tool, "shepherd") {
+		ret = withoutEmpty(ret)
 	}
 	if failed {
 		w.field(0, "error", Field{"error", ValueOf(op.reason(why))})
@@ -176,8 +181,40 @@ func argumentClass(name string) string {
 		return "message"
 	case "id", "taskId", "agentId":
 		return "id"
+	case "host", "kind":
+		return "host"
 	}
 	return ""
+}
+
+// withoutEmpty leaves out what says nothing. The results of other programs are
+// shown as they are.
+func withoutEmpty(ret Fields) (out Fields) {
+	for _, f := range ret {
+		if !f.Value.isEmpty() {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// lifeReturn is the record of a teammate cut down to what a person asks of it:
+// who it is, what it does or did, what went wrong, and where its work is.
+func lifeReturn(ret Fields) (out Fields) {
+	for _, f := range ret {
+		switch f.Name {
+		case "code", "hint", "name", "agent", "label", "kind", "spawnId", "status", "currentTask", "activity", "error", "worktree", "branch",
+			"model", "turns", "usage", "createdAt", "stoppedAt", "report", "ok", "success", "returnCode":
+			out = append(out, f)
+		case "taskId":
+			// A revived teammate keeps the id that the ledger knows it by.
+			if id, _ := f.Value.scalar(); id != ret.text("spawnId") {
+				f.Name = "ledgerId"
+				out = append(out, f)
+			}
+		}
+	}
+	return out
 }
 
 // watchReturn is what a watch returned, with each settled task cut down to its
@@ -186,6 +223,9 @@ func watchReturn(ret Fields) (out Fields) {
 	for _, f := range ret {
 		switch f.Name {
 		case "settled", "completed", "completions":
+			if f.Value.kind == array && len(f.Value.items) == 0 {
+				continue // nothing is settled yet
+			}
 			if f.Value.kind == array {
 				f = Field{"completions", completions(f.Value.items)}
 			}

@@ -166,6 +166,15 @@ func (k toolKind) done(ret Fields) (row, status string) {
 	return "success", "success"
 }
 
+// isLife reports whether the tool returns the record of a teammate.
+func (k toolKind) isLife() bool {
+	switch k {
+	case spawnTool, resumeTool, handoffTool, shutdownTool, interruptTool, joinTool, leaveTool, statusTool:
+		return true
+	}
+	return false
+}
+
 // idLabel is the label of the member "id" of what the tool returns.
 func (k toolKind) idLabel() string {
 	switch k {
