@@ -127,17 +127,36 @@ func (m *model) mailAct(key, id string) command {
 			m.say("", errs.New(errs.Usage, "only who got a message replies to it, and this is %s", m.snap.Who))
 			return nil
 		}
+		if !takesMail(msg.From) {
+			m.say("", errs.New(errs.Usage, "it is from %s, which reads no mail", msg.From))
+			return nil
+		}
 		m.startSend(msg.From, msg.ID)
 	}
 	return nil
 }
 
-// partner is with whom a message was exchanged, seen from the console.
+// partner is with whom a message was exchanged, seen from the console; "" when
+// that is nobody who could be written to.
 func (m *model) partner(msg Message) string {
-	if msg.From == m.snap.Who {
-		return msg.To
+	who := msg.From
+	if who == m.snap.Who {
+		who = msg.To
 	}
-	return msg.From
+	if !takesMail(who) {
+		return ""
+	}
+	return who
+}
+
+// takesMail reports whether a name may be that of a mailbox. Those of the system
+// are senders only.
+func takesMail(name string) bool {
+	switch name {
+	case "harness", "board", "unknown", "human":
+		return false
+	}
+	return true
 }
 
 // startSend asks for the recipient, unless there is one, and then for the text.

@@ -145,6 +145,27 @@ func TestActs(t *testing.T) {
 	x.sawDone("answer q_2 x y", "decline q_2")
 }
 
+// Who reads no mail is nobody to write to: the name is then left to be typed.
+func TestNobodyToWriteTo(t *testing.T) {
+	for _, from := range []string{"harness", "board", "unknown", "human", "leader"} {
+		snap := sample()
+		snap.Messages = snap.Messages[:1]
+		snap.Messages[0].From = from
+		x := newTester(t, 120, 24, snap, false)
+		x.keys("4", "s")
+		x.sees("send to: ")
+		if strings.Contains(x.m.shown(), "send to: "+from) {
+			t.Errorf("it would be sent to %s", from)
+		}
+		x.keys("type:bob", "enter", "type:hello", "enter")
+		x.sawDone("send bob  hello")
+		if from != "leader" {
+			x.keys("r")
+			x.sees("✗ it is from " + from + ", which reads no mail")
+		}
+	}
+}
+
 // What failed says why, and what was typed is there to be mended.
 func TestActFails(t *testing.T) {
 	x := newTester(t, 120, 24, sample(), false)
