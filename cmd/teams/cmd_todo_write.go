@@ -39,7 +39,7 @@ func (c *todoWriteCmd) Help() string {
 
 or JSON: a list of {"content","status","blocker","phase"}, or an object that has it as items.
 
-What is not written is no longer in the list. An item keeps its id for as long as its content is the same; in JSON an item may have its "id", and then its content may change. What a person has marked as done stays completed. In a teammate's list one item is in progress; of several the first stays so and the others become pending.`
+What is not written is no longer in the list; a text without any item is refused, and '[]' empties the list. An item keeps its id for as long as its content is the same; in JSON an item may have its "id", and then its content may change. What a person has marked as done stays completed. In a teammate's list one item is in progress; of several the first stays so and the others become pending.`
 }
 
 func (c *todoWriteCmd) Run(ctx context.Context, e *Env) error {
@@ -61,6 +61,10 @@ func (c *todoWriteCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
+	// A pipe whose other end failed must not cost the list.
+	if bare := strings.TrimSpace(text); len(items) == 0 && !strings.HasPrefix(bare, "[") && !strings.HasPrefix(bare, "{") {
+		return errs.New(errs.Usage, "the text holds no item, and the list stays as it is").WithHint("teams todo write '[]' empties it")
+	}
 	ch, err := t.TodoWrite(ctx, owner, items)
 	e.warnProblems(ch.Problems)
 	if err != nil {
@@ -71,14 +75,17 @@ func (c *todoWriteCmd) Run(ctx context.Context, e *Env) error {
 			w.Linef("%s", ch.ID)
 			return
 		}
-		if ch.Changed {
-			of := "todo list"
-			if owner != team.LeaderName {
-				of += " of " + owner
-			}
-			w.Linef("Updated %s: %s.", of, todoCounts(ch.Items))
-		} else {
+		of := "todo list"
+		if owner != team.LeaderName {
+			of += " of " + owner
+		}
+		switch n := len(ch.Snapshots); {
+		case !ch.Changed:
 			w.Linef("No change: todo list already matches.")
+		case len(ch.Items) == 0 && n > 1:
+			w.Linef("Emptied %s; teams todo rewind %s brings back what it had.", of, ch.Snapshots[n-2].ID)
+		default:
+			w.Linef("Updated %s: %s.", of, todoCounts(ch.Items))
 		}
 		say := func(label string, list []string) {
 			if len(list) > 0 {

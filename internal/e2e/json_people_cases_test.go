@@ -26,7 +26,8 @@ var peopleCases = []jsonCase{
 	{verb: "answer", kind: "error", args: words("answer", "ID", "yes"), asked: true, name: "ann", exit: 5, code: "human_only"},
 
 	{verb: "todo write", kind: "ok", args: words("todo", "write", "-"), name: "ann", stdin: "## first\n- [>] one\n- [>] two\n- [!] three — a key\n"},
-	{verb: "todo write", kind: "empty", args: words("todo", "write", "-"), golden: "todo write, empty"},
+	{verb: "todo write", kind: "empty", args: words("todo", "write", "-"), stdin: "[]\n", golden: "todo write, empty"},
+	{verb: "todo write", kind: "error", args: words("todo", "write", "-"), exit: 64, code: "usage"},
 	{verb: "todo write", kind: "error", args: words("todo", "write", "-"), stdin: "- one\n", exit: 64, code: "usage"},
 
 	{verb: "todo list", kind: "ok", args: words("todo", "list", "--snapshots"), listed: true},
