@@ -65,7 +65,7 @@ func (c *delegateCmd) Run(ctx context.Context, e *Env) error {
 	r.Task = task.ID
 	r.Body = []byte(task.ID + " is yours: " + task.Subject + "\n\nteams claim " + task.ID + " takes it, teams task show " + task.ID + " says what is to be done.\n")
 	sent, err := t.Send(ctx, r)
-	if err != nil {
+	if err = e.explain(err); err != nil {
 		return p.Fail(errs.New(errs.CodeOf(err), "%s was added and assigned, but the message failed: %w", task.ID, err).
 			WithHint("teams send %s --task %s -", c.Name, task.ID), nil, nil)
 	}
