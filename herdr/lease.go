@@ -58,6 +58,9 @@ type Lease struct {
 
 	Agent     string `json:"agent,omitempty"` // its name in herdr
 	CreatedAt int64  `json:"createdAt"`
+	// Over says that the spawn is over, and that its pane could not be closed:
+	// [Spawner.Prune] does that.
+	Over bool `json:"over,omitempty"`
 
 	n     int
 	extra map[string]json.RawMessage
@@ -203,7 +206,8 @@ func (s *Leases) full(most int, list []Lease, problems []Problem) error {
 		WithHint("teams herdr prune frees those that are closed; %s raises the number", EnvMaxPanes)
 }
 
-// Update writes what has become of a lease. Only its owner does that.
+// Update writes what has become of a lease. Only its owner does that, until the
+// spawn is over.
 func (s *Leases) Update(l *Lease) error {
 	data, err := encodeRecord(l, l.extra)
 	if err != nil {
@@ -219,6 +223,31 @@ func (s *Leases) Free(ctx context.Context, spawnID string) error {
 		return err
 	}
 	return s.free(ctx, l.n, spawnID)
+}
+
+// endLater writes into the lease of a spawn that it is over and its pane still to
+// be closed; none is no error. The lock keeps the record that of the spawn.
+func (s *Leases) endLater(ctx context.Context, spawnID string) error {
+	l, err := s.Find(spawnID)
+	if err != nil || l == nil || l.Over {
+		return err
+	}
+	lock, err := fsx.Acquire(ctx, filepath.Join(s.Dir(), "panes.lock"), or(s.LockTimeout, 10*time.Second))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	now, err := s.get(l.n)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case now.SpawnID != spawnID:
+		return nil
+	}
+	now.Over = true
+	return s.Update(now)
 }
 
 // free removes a record if it is still that of the spawn. Records are removed

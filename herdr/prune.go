@@ -12,9 +12,11 @@ import (
 // Prune frees leases that nobody needs: one without a pane whose owner is proven
 // dead, one whose terminal this herdr does not know any more, one of another
 // herdr that is not there any more, as its owner is not, and one from before the
-// machine was started anew. It returns what it freed. When herdr cannot be asked
-// those of its panes stay, and its error is returned beside them.
-func (s *Spawner) Prune(ctx context.Context) (freed []Lease, err error) {
+// machine was started anew. It also closes what an end has left: the pane of a
+// spawn that is over, as its lease says, or ended of a session and a spawn id,
+// which may be nil. It returns what it freed. When herdr cannot be asked those of
+// its panes stay, and its error is returned beside them.
+func (s *Spawner) Prune(ctx context.Context, ended func(session, spawnID string) bool) (freed []Lease, err error) {
 	list, problems, err := s.Leases.List()
 	if err != nil {
 		return nil, err
@@ -38,18 +40,20 @@ func (s *Spawner) Prune(ctx context.Context) (freed []Lease, err error) {
 		}
 	}
 	for _, l := range list {
-		over := false
+		over := l.Over || ended != nil && l.Pane != "" && ended(l.Session, l.SpawnID)
+		unneeded, elsewhere := false, l.Socket != s.Client.Path
 		switch {
 		case l.Pane == "":
-			over = l.Owner.Liveness() == fsx.Dead
+			unneeded = l.Owner.Liveness() == fsx.Dead || over && !elsewhere && terminals != nil
 		case l.Owner.Host == fsx.Host() && l.Owner.Rebooted():
-			over = true // no pane outlives its machine
-		case l.Socket == s.Client.Path && terminals != nil:
-			over = !terminals[l.Terminal]
-		case l.Socket != s.Client.Path && l.Owner.Liveness() == fsx.Dead:
-			over = nobodyListens(ctx, l.Socket)
+			unneeded, over = true, false // no pane outlives its machine
+		case !elsewhere && terminals != nil:
+			unneeded = over || !terminals[l.Terminal]
+		case elsewhere && (over || l.Owner.Liveness() == fsx.Dead):
+			gone := nobodyListens(ctx, l.Socket)
+			unneeded, over = over || gone, over && !gone
 		}
-		if !over {
+		if !unneeded {
 			continue
 		}
 		// A lease that has got its pane since is looked at again next time.
@@ -57,18 +61,22 @@ func (s *Spawner) Prune(ctx context.Context) (freed []Lease, err error) {
 		if err != nil || now.SpawnID != l.SpawnID || now.Pane != l.Pane {
 			continue
 		}
-		if l.Pane == "" && terminals != nil && l.Socket == s.Client.Path {
+		switch {
+		case l.Pane == "" && terminals != nil && !elsewhere:
 			// Its owner died between making things and writing them down.
-			err := s.closeMarked(ctx, l.SpawnID)
+			err = s.closeMarked(ctx, l.SpawnID)
 			if err == nil {
 				err = s.RemoveWorktree(ctx, &l, false)
 			}
-			if err != nil {
-				failures = append(failures, err)
-				continue
+		case l.Pane != "" && over:
+			if err = s.closePane(ctx, &l); elsewhere && IsUnavailable(err) {
+				continue // that herdr is not the one that was asked
 			}
 		}
-		if err := s.Leases.free(ctx, l.n, l.SpawnID); err != nil {
+		if err == nil {
+			err = s.Leases.free(ctx, l.n, l.SpawnID)
+		}
+		if err != nil {
 			failures = append(failures, err)
 			continue
 		}

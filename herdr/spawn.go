@@ -2,6 +2,7 @@ package herdr
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"strconv"
@@ -96,6 +97,8 @@ func (s *Spawner) Spawn(ctx context.Context, r SpawnRequest) (_ *Lease, err erro
 	}
 	if had, err := s.Leases.Find(r.SpawnID); err != nil {
 		return nil, err
+	} else if had != nil && had.Over {
+		return nil, errs.New(errs.Conflict, "the spawn of %s is over, and its pane is still to be closed", r.Name).WithHint("teams herdr prune")
 	} else if had != nil && had.Pane != "" {
 		return had, nil // acquiring is idempotent
 	}
@@ -103,7 +106,20 @@ func (s *Spawner) Spawn(ctx context.Context, r SpawnRequest) (_ *Lease, err erro
 	if err != nil {
 		return nil, err
 	}
-	step("freeing the lease", func(ctx context.Context) error { return s.Leases.Free(ctx, r.SpawnID) })
+	open := false // its pane could not be closed: without the lease nobody would know of it
+	closing := func(do func(context.Context) error) {
+		step("closing the pane", func(ctx context.Context) error {
+			err := do(ctx)
+			open = err != nil
+			return err
+		})
+	}
+	step("freeing the lease", func(ctx context.Context) error {
+		if open {
+			return s.Leases.endLater(ctx, r.SpawnID)
+		}
+		return s.Leases.Free(ctx, r.SpawnID)
+	})
 
 	var made *Created
 	if r.Worktree != nil {
@@ -126,11 +142,11 @@ func (s *Spawner) Spawn(ctx context.Context, r SpawnRequest) (_ *Lease, err erro
 	pane, err := s.place(ctx, &r, made, lease)
 	if err != nil {
 		if IsUnavailable(err) || ctx.Err() != nil { // it may have been made all the same
-			step("closing the pane", func(ctx context.Context) error { return s.closeMarked(ctx, r.SpawnID) })
+			closing(func(ctx context.Context) error { return s.closeMarked(ctx, r.SpawnID) })
 		}
 		return nil, err
 	}
-	step("closing the pane", func(ctx context.Context) error { return s.Client.CloseOwn(ctx, pane.ID, pane.Terminal, s.Here) })
+	closing(func(ctx context.Context) error { return s.Client.CloseOwn(ctx, pane.ID, pane.Terminal, s.Here) })
 	if pane.ID == "" || pane.Terminal == "" {
 		return nil, unavailable(s.Client.Path, badReply{"it made a pane and does not say which"})
 	}
@@ -260,23 +276,34 @@ func hasEnv(pid int, kv string) bool {
 }
 
 // Close ends a spawn: its pane is closed if its terminal is still there, and the
-// lease freed. The worktree is for [Spawner.RemoveWorktree]. No lease is no error.
+// lease freed. When herdr does not close it, the lease says that the spawn is over,
+// and [Spawner.Prune] ends it later. The worktree is for [Spawner.RemoveWorktree].
+// No lease is no error.
 func (s *Spawner) Close(ctx context.Context, spawnID string) error {
 	l, err := s.Leases.Find(spawnID)
 	if err != nil || l == nil {
 		return err
 	}
 	if l.Pane != "" {
-		client, here := s.Client, s.Here
-		if l.Socket != "" && l.Socket != client.Path {
-			// It is a pane of another herdr, of which this one knows nothing.
-			client, here = New(l.Socket), Here{}
-		}
-		if err := client.CloseOwn(ctx, l.Pane, l.Terminal, here); err != nil {
+		if err := s.closePane(ctx, l); err != nil {
+			if CodeOf(err) != "" || IsUnavailable(err) || ctx.Err() != nil {
+				// Whatever has become of ctx: it may have ended for this.
+				err = errors.Join(err, s.Leases.endLater(context.WithoutCancel(ctx), spawnID))
+			}
 			return err
 		}
 	}
 	return s.Leases.Free(ctx, spawnID)
+}
+
+// closePane closes the pane of a lease, whichever herdr it is in.
+func (s *Spawner) closePane(ctx context.Context, l *Lease) error {
+	client, here := s.Client, s.Here
+	if l.Socket != "" && l.Socket != client.Path {
+		// It is a pane of another herdr, of which this one knows nothing.
+		client, here = New(l.Socket), Here{}
+	}
+	return client.CloseOwn(ctx, l.Pane, l.Terminal, here)
 }
 
 // RemoveWorktree has herdr remove the worktree of a spawn, and close its

@@ -191,18 +191,29 @@ func sleeper(t *testing.T, env map[string]string) int {
 	return cmd.Process.Pid
 }
 
-// An undo that fails is told of, and does not keep the others from being done.
+// An undo that fails is told of, and does not keep the others from being done. The
+// lease of a pane that is left is kept, until that can be closed.
 func TestSpawnUndoFails(t *testing.T) {
 	s := newSite(t)
 	s.FailLaunch = true
 	s.Fault("pane.close", -1, herdrtest.Refuse("confirmation_required", "sure?"))
 	_, err := s.sp.Spawn(t.Context(), s.request("bob"))
 	var e *errs.Error
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), "closing the pane") || len(s.leases()) != 0 {
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "closing the pane") || len(s.leases()) != 1 {
 		t.Fatalf("%v, leases %v", err, s.leases())
 	}
 	if failed, _ := e.Details["undoFailed"].([]string); len(failed) != 1 {
 		t.Errorf("%v", e.Details)
+	}
+	if l := s.leases()[0]; !l.Over || l.Pane == "" || l.Terminal == "" {
+		t.Errorf("%+v", l)
+	}
+	if _, err := s.sp.Spawn(t.Context(), s.request("bob")); errs.CodeOf(err) != errs.Conflict {
+		t.Errorf("once more: %v", err)
+	}
+	s.Behave()
+	if freed, err := s.sp.Prune(t.Context(), nil); err != nil || len(freed) != 1 || len(s.Panes()) != 1 {
+		t.Errorf("%v %v, %d panes", freed, err, len(s.Panes()))
 	}
 }
 

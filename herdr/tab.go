@@ -223,7 +223,7 @@ func (s *Spawner) closeTab(ctx context.Context, t *tabRecord, ended func(session
 	}
 	over := t.Tab != s.Here.Tab
 	for _, h := range panes {
-		over = over && ended(h.lease.Session, h.lease.SpawnID) && h.pane.Status != StateBlocked
+		over = over && (h.lease.Over || ended(h.lease.Session, h.lease.SpawnID)) && h.pane.Status != StateBlocked
 	}
 	now := nowMs()
 	switch {

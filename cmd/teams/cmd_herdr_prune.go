@@ -4,15 +4,13 @@ import (
 	"context"
 
 	"github.com/seed6990a682/teams/herdr"
-	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/render"
-	"github.com/seed6990a682/teams/internal/team"
 )
 
 var herdrPruneEntry = Entry{
 	Path:     "herdr prune",
 	Group:    groupRuns,
-	Summary:  "Free the leases of panes that are closed, and close tabs that are over",
+	Summary:  "Free the leases of panes that are closed, and close panes and tabs that are over",
 	Examples: []string{"teams herdr prune"},
 	New:      func() Command { return new(herdrPruneCmd) },
 }
@@ -20,7 +18,7 @@ var herdrPruneEntry = Entry{
 type herdrPruneCmd struct{ herdrFlags }
 
 func (c *herdrPruneCmd) Help() string {
-	return "A lease without a pane is freed when who opens it is proven dead, one of another herdr when that is gone too. A tab closes when its teammates have all ended longer ago than its grace; only panes made by teams are closed, never the tab that this runs in."
+	return "A lease without a pane is freed when who opens it is proven dead, one of another herdr when that is gone too. A pane that could not be closed when its teammate ended is closed now. A tab closes when its teammates have all ended longer ago than its grace; only panes made by teams are closed, never the tab that this runs in."
 }
 
 func (c *herdrPruneCmd) Run(ctx context.Context, e *Env) error {
@@ -40,11 +38,11 @@ func (c *herdrPruneCmd) Run(ctx context.Context, e *Env) error {
 		return err
 	}
 	sp := &herdr.Spawner{Client: client, Leases: leases, Here: herdr.FindHere(e.getenv)}
-	freed, err := sp.Prune(ctx)
+	freed, err := sp.Prune(ctx, t.SpawnEnded)
 	if err != nil {
 		return err
 	}
-	closed, err := sp.CloseTabs(ctx, func(session, spawnID string) bool { return spawnEnded(t, session, spawnID) })
+	closed, err := sp.CloseTabs(ctx, t.SpawnEnded)
 	if err != nil {
 		return err
 	}
@@ -70,25 +68,4 @@ func (c *herdrPruneCmd) Run(ctx context.Context, e *Env) error {
 		}
 	})
 	return nil
-}
-
-// spawnEnded reports whether a life of a teammate of this session is over. Of
-// another session, and of what is not known, it is not.
-func spawnEnded(t *team.Team, session, spawnID string) bool {
-	if session != t.Session {
-		return false
-	}
-	mates, _, err := t.List()
-	if err != nil {
-		return false
-	}
-	for _, tm := range mates {
-		if tm.SpawnID == spawnID {
-			return tm.Status == team.StatusStopped || t.Liveness(tm) == fsx.Dead
-		}
-		if tm.PreviousSpawnID == spawnID {
-			return true
-		}
-	}
-	return false
 }

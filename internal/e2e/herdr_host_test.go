@@ -151,3 +151,33 @@ func TestHerdrHostAway(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A pane that herdr does not close when its teammate ends is closed once it
+// answers again, and the name and the place are free then.
+func TestHerdrSilentShutdown(t *testing.T) {
+	t.Parallel()
+	h := herdrtest.New(t)
+	s := newTeam(t).with("HERDR_SOCKET_PATH="+h.Path, "TEAMS_HERDR_MAX_PANES=2")
+	for _, prune := range []string{"tick", "herdr prune"} {
+		s.ok("spawn", "ann", "worker", "--host", "herdr")
+		s.ok("spawn", "bob", "worker", "--host", "herdr")
+		h.Fault("", -1, herdrtest.Silent)
+		begin := time.Now()
+		s.ok("shutdown", "ann", "--now")
+		if took := time.Since(begin); took > 3500*time.Millisecond {
+			t.Errorf("the end took %s", took)
+		}
+		s.ok("tick", "-q")
+		h.Behave()
+		s.ok(strings.Fields(prune)...)
+		if n := len(h.Panes()); n != 1 {
+			t.Errorf("%s leaves %d panes", prune, n)
+		}
+		s.ok("spawn", "ann", "worker", "--host", "herdr")
+		s.ok("shutdown", "--all")
+		if n := len(h.Panes()); n != 0 {
+			t.Errorf("%d panes are left", n)
+		}
+	}
+	s.noProcess()
+}

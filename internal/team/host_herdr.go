@@ -60,11 +60,11 @@ func newSpawner(root string, grace time.Duration, getenv func(string) string) (*
 
 // closePane closes the pane of a teammate, if it is still its own. Its lease says
 // which herdr has it, so that whoever ends a life need not be inside that one.
-// Where that herdr does not answer there is nothing to close.
+// Where that herdr does not answer, the pane is left to the next tick.
 func closePane(ctx context.Context, tm Teammate, getenv func(string) string, root string) error {
 	leases := &herdr.Leases{Root: root}
 	lease, err := leases.Find(tm.SpawnID)
-	if err != nil || lease == nil {
+	if err != nil || lease == nil || lease.Over {
 		return err
 	}
 	sp, err := newSpawner(root, time.Duration(tm.GraceMs)*time.Millisecond, getenv)

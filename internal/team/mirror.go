@@ -242,8 +242,8 @@ func (m *mirror) close() {
 	m.m.Close(ctx)
 }
 
-// tickPanes frees the panes that herdr no longer knows, and closes tabs whose
-// teammates have ended. It asks herdr only when there are panes or tabs of ours.
+// tickPanes frees the panes that herdr no longer knows, closes those that an end
+// has left, and tabs whose teammates have ended. It asks herdr only when there are panes or tabs of ours.
 func (t *Team) tickPanes(ctx context.Context, getenv func(string) string, r *TickReport) {
 	dir := filepath.Join(t.Root, "panes")
 	if !fileExists(dir) || getenv == nil {
@@ -256,7 +256,7 @@ func (t *Team) tickPanes(ctx context.Context, getenv func(string) string, r *Tic
 		}
 		return
 	}
-	freed, err := sp.Prune(ctx)
+	freed, err := sp.Prune(ctx, t.SpawnEnded)
 	for _, l := range freed {
 		r.Done = append(r.Done, Done{stepHerdr, "pane_freed", l.Name, "the pane of " + l.Name + " is gone"})
 	}
@@ -269,6 +269,27 @@ func (t *Team) tickPanes(ctx context.Context, getenv func(string) string, r *Tic
 	if err != nil && !herdr.IsUnavailable(err) {
 		r.problem(stepHerdr, err)
 	}
+}
+
+// SpawnEnded reports whether a life of a teammate of this session is known to be
+// over. Of another session, and of what is not known, it is not.
+func (t *Team) SpawnEnded(session, spawnID string) bool {
+	if session != t.Session {
+		return false
+	}
+	mates, _, err := t.List()
+	if err != nil {
+		return false
+	}
+	for _, tm := range mates {
+		switch spawnID {
+		case tm.SpawnID:
+			return t.Liveness(tm) == fsx.Dead
+		case tm.PreviousSpawnID:
+			return true
+		}
+	}
+	return false
 }
 
 // spawnOver reports whether a life of this session has ended.
