@@ -70,6 +70,10 @@ func (l *Lease) setPane(p *Pane) {
 	l.Pane, l.Terminal, l.Tab, l.Workspace = p.ID, p.Terminal, p.Tab, p.Workspace
 }
 
+// Of reports whether the pane is one of the herdr that c speaks to: its socket has
+// the same path on every host, so the host must be this one too.
+func (l *Lease) Of(c *Client) bool { return l.Owner.Host == fsx.Host() && l.Socket == c.Path }
+
 // Number is the number of the lease, from 1; 0 for one that is not on disk.
 func (l *Lease) Number() int { return l.n }
 

@@ -14,8 +14,9 @@ import (
 // herdr that is not there any more, as its owner is not, and one from before the
 // machine was started anew. It also closes what an end has left: the pane of a
 // spawn that is over, as its lease says, or ended of a session and a spawn id,
-// which may be nil. It returns what it freed. When herdr cannot be asked those of
-// its panes stay, and its error is returned beside them.
+// which may be nil. Panes on another host are left to that. It returns what it
+// freed. When herdr cannot be asked those of its panes stay, and its error is
+// returned beside them.
 func (s *Spawner) Prune(ctx context.Context, ended func(session, spawnID string) bool) (freed []Lease, err error) {
 	list, problems, err := s.Leases.List()
 	if err != nil {
@@ -39,17 +40,20 @@ func (s *Spawner) Prune(ctx context.Context, ended func(session, spawnID string)
 			}
 		}
 	}
+	strangers := false // there are panes of which this herdr knows nothing
 	for _, l := range list {
+		here := l.Owner.Host == fsx.Host()
 		over := l.Over || ended != nil && l.Pane != "" && ended(l.Session, l.SpawnID)
-		unneeded, elsewhere := false, l.Socket != s.Client.Path
+		unneeded, elsewhere := false, !l.Of(s.Client)
+		strangers = strangers || elsewhere
 		switch {
 		case l.Pane == "":
 			unneeded = l.Owner.Liveness() == fsx.Dead || over && !elsewhere && terminals != nil
-		case l.Owner.Host == fsx.Host() && l.Owner.Rebooted():
+		case here && l.Owner.Rebooted():
 			unneeded, over = true, false // no pane outlives its machine
 		case !elsewhere && terminals != nil:
 			unneeded = over || !terminals[l.Terminal]
-		case elsewhere && (over || l.Owner.Liveness() == fsx.Dead):
+		case elsewhere && here && (over || l.Owner.Liveness() == fsx.Dead):
 			gone := nobodyListens(ctx, l.Socket)
 			unneeded, over = over || gone, over && !gone
 		}
@@ -82,7 +86,7 @@ func (s *Spawner) Prune(ctx context.Context, ended func(session, spawnID string)
 		}
 		freed = append(freed, l)
 	}
-	if terminals != nil {
+	if terminals != nil && !strangers {
 		s.Leases.Sequences().forget(known)
 	}
 	return freed, errors.Join(failures...)

@@ -32,6 +32,9 @@ type Spawner struct {
 	Here   Here // where the caller is; its pane and tab are never closed
 	// Grace after which a tab closes whose teammates have all ended; 0: 10 min.
 	Grace time.Duration
+	// Shared says that several hosts use the root: a tab of which nobody wrote
+	// down the host need not be one of this herdr.
+	Shared bool
 }
 
 // SpawnRequest describes a teammate, or a run, that gets a pane.
@@ -277,8 +280,9 @@ func hasEnv(pid int, kv string) bool {
 
 // Close ends a spawn: its pane is closed if its terminal is still there, and the
 // lease freed. When herdr does not close it, the lease says that the spawn is over,
-// and [Spawner.Prune] ends it later. The worktree is for [Spawner.RemoveWorktree].
-// No lease is no error.
+// and [Spawner.Prune] ends it later; so it does with a pane on another host, which
+// is of code conflict. The worktree is for [Spawner.RemoveWorktree]. No lease is
+// no error.
 func (s *Spawner) Close(ctx context.Context, spawnID string) error {
 	l, err := s.Leases.Find(spawnID)
 	if err != nil || l == nil {
@@ -286,7 +290,7 @@ func (s *Spawner) Close(ctx context.Context, spawnID string) error {
 	}
 	if l.Pane != "" {
 		if err := s.closePane(ctx, l); err != nil {
-			if CodeOf(err) != "" || IsUnavailable(err) || ctx.Err() != nil {
+			if CodeOf(err) != "" || IsUnavailable(err) || ctx.Err() != nil || l.Owner.Host != fsx.Host() {
 				// Whatever has become of ctx: it may have ended for this.
 				err = errors.Join(err, s.Leases.endLater(context.WithoutCancel(ctx), spawnID))
 			}
@@ -296,8 +300,11 @@ func (s *Spawner) Close(ctx context.Context, spawnID string) error {
 	return s.Leases.Free(ctx, spawnID)
 }
 
-// closePane closes the pane of a lease, whichever herdr it is in.
+// closePane closes the pane of a lease, whichever herdr of this host it is in.
 func (s *Spawner) closePane(ctx context.Context, l *Lease) error {
+	if l.Owner.Host != fsx.Host() {
+		return errs.New(errs.Conflict, "the pane of %s is on the host %s", l.Name, l.Owner.Host).WithHint("teams herdr prune closes it there")
+	}
 	client, here := s.Client, s.Here
 	if l.Socket != "" && l.Socket != client.Path {
 		// It is a pane of another herdr, of which this one knows nothing.

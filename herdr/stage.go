@@ -140,7 +140,7 @@ func (s *Stage) Report(ctx context.Context, spawnID, state, line string) error {
 
 func (s *Stage) state(ctx context.Context, spawnID, state, line string) error {
 	l, err := s.Leases.Find(spawnID)
-	if err != nil || l == nil || l.Pane == "" || l.Socket != s.Client.Path {
+	if err != nil || l == nil || l.Pane == "" || !l.Of(s.Client) {
 		return err
 	}
 	role := l.Role

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
@@ -22,7 +23,8 @@ const DefaultGrace = 10 * time.Minute
 // maxTabName is how long the name of a tab may be, in characters.
 const maxTabName = 20
 
-// tabRecord is a tab of ours, <root>/panes/tabs/<session>,<name>.json.
+// tabRecord is a tab of ours, <root>/panes/tabs/<session>,<name>.json, with the
+// host before the suffix where another host has one of that name.
 type tabRecord struct {
 	Session   string `json:"session"`
 	Name      string `json:"name"`  // as given with --tab
@@ -30,6 +32,7 @@ type tabRecord struct {
 	Tab       string `json:"tab"`
 	Workspace string `json:"workspace"`
 	Socket    string `json:"socket"`
+	Host      string `json:"host,omitempty"` // on which the socket is
 	GraceMs   int64  `json:"graceMs"`
 	EndedAt   int64  `json:"endedAt,omitempty"` // since when all have ended
 
@@ -41,6 +44,23 @@ func (s *Leases) tabsDir() string { return filepath.Join(s.Dir(), "tabs") }
 
 func (s *Spawner) tabPath(session, name string) string {
 	return filepath.Join(s.Leases.tabsDir(), escape(session)+","+escape(name)+recordSuffix)
+}
+
+// isHere reports whether a tab is one of our herdr. Records from before hosts
+// stood in them are, unless the root is shared.
+func (s *Spawner) isHere(t *tabRecord) bool {
+	return t.Socket == s.Client.Path && (t.Host == fsx.Host() || t.Host == "" && !s.Shared)
+}
+
+// findTab reads the record of a tab, or says where a new one goes: where the
+// herdr of another host has a tab of that name, beside its record.
+func (s *Spawner) findTab(session, name string) (t *tabRecord, path string, err error) {
+	path = s.tabPath(session, name)
+	if t, err = readTab(path); err == nil && t.Host != "" && t.Host != fsx.Host() {
+		path = strings.TrimSuffix(path, recordSuffix) + "," + escape(fsx.Host()) + recordSuffix
+		t, err = readTab(path)
+	}
+	return t, path, err
 }
 
 func readTab(path string) (*tabRecord, error) {
@@ -70,7 +90,6 @@ func (s *Spawner) inTab(ctx context.Context, r *SpawnRequest, env map[string]str
 	}
 	defer func() { _ = lock.Unlock() }()
 	lease.TabName = r.Tab
-	path := s.tabPath(r.Session, r.Tab)
 	tabs, err := s.Client.Tabs(ctx, "")
 	if err != nil {
 		return nil, err
@@ -82,11 +101,11 @@ func (s *Spawner) inTab(ctx context.Context, r *SpawnRequest, env map[string]str
 			labels[t.Label] = true
 		}
 	}
-	t, err := readTab(path)
+	t, path, err := s.findTab(r.Session, r.Tab)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if err == nil && t.Socket == s.Client.Path && there[t.Tab] {
+	if err == nil && s.isHere(t) && there[t.Tab] {
 		if p, err := s.beside(ctx, t, r, env); p != nil || err != nil {
 			return s.opened(ctx, p, lease, err)
 		}
@@ -102,7 +121,7 @@ func (s *Spawner) inTab(ctx context.Context, r *SpawnRequest, env map[string]str
 	if err != nil {
 		return nil, err
 	}
-	t = &tabRecord{Session: r.Session, Name: r.Tab, Label: label, Tab: c.Tab.ID, Workspace: c.Tab.Workspace, Socket: s.Client.Path,
+	t = &tabRecord{Session: r.Session, Name: r.Tab, Label: label, Tab: c.Tab.ID, Workspace: c.Tab.Workspace, Socket: s.Client.Path, Host: fsx.Host(),
 		GraceMs: or(s.Grace, DefaultGrace).Milliseconds(), path: path}
 	if err := t.write(); err != nil {
 		// Nobody would close it.
@@ -165,7 +184,7 @@ func (s *Spawner) ours(ctx context.Context, t *tabRecord) ([]held, error) {
 	var out []held
 	for _, l := range list {
 		for _, p := range panes {
-			if l.Terminal != "" && p.Terminal == l.Terminal && p.Tab == t.Tab {
+			if l.Of(s.Client) && l.Terminal != "" && p.Terminal == l.Terminal && p.Tab == t.Tab {
 				out = append(out, held{p, l})
 			}
 		}
@@ -199,7 +218,7 @@ func (s *Spawner) CloseTabs(ctx context.Context, ended func(session, spawnID str
 			}
 			continue
 		}
-		if t.Socket != s.Client.Path {
+		if !s.isHere(t) {
 			continue
 		}
 		done, err := s.closeTab(ctx, t, ended)

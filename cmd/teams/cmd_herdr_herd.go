@@ -60,8 +60,11 @@ func (c *herdrHerdCmd) Run(ctx context.Context, e *Env) error {
 		if l.Pane == "" {
 			row.State = "opening"
 		}
+		if l.Pane != "" && !l.Of(client) {
+			row.State = herdr.StateUnknown // this herdr knows nothing of it
+		}
 		for i := range panes {
-			if panes[i].Terminal == l.Terminal && l.Terminal != "" {
+			if l.Of(client) && panes[i].Terminal == l.Terminal && l.Terminal != "" {
 				row.State, row.Agent, row.Pane = panes[i].Status, panes[i].Agent, panes[i].ID
 				active++
 			}

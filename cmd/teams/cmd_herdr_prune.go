@@ -37,7 +37,7 @@ func (c *herdrPruneCmd) Run(ctx context.Context, e *Env) error {
 	if _, err := client.Ping(ctx); err != nil {
 		return err
 	}
-	sp := &herdr.Spawner{Client: client, Leases: leases, Here: herdr.FindHere(e.getenv)}
+	sp := &herdr.Spawner{Client: client, Leases: leases, Here: herdr.FindHere(e.getenv), Shared: t.Sharing.On}
 	freed, err := sp.Prune(ctx, t.SpawnEnded)
 	if err != nil {
 		return err

@@ -148,7 +148,7 @@ func (c *runStartCmd) place(ctx context.Context, e *Env, t *team.Team, run *herd
 	for i := range list {
 		// Only what was made by us is ours to report on and to close, and never
 		// the caller's own cell.
-		if list[i].Terminal == p.Terminal && p.ID != herdr.FindHere(e.getenv).Pane {
+		if list[i].Of(client) && list[i].Terminal == p.Terminal && p.ID != herdr.FindHere(e.getenv).Pane {
 			run.FromLease(&list[i])
 			run.Pane = p.ID
 		}

@@ -118,7 +118,7 @@ func (e *Env) target(p team.Place, client *herdr.Client, arg string) (herdr.Targ
 		return herdr.Target{}, err
 	}
 	for i := len(list) - 1; i >= 0; i-- {
-		if l := list[i]; l.Session == p.Session && l.Name == name && l.Pane != "" && l.Socket == client.Path {
+		if l := list[i]; l.Session == p.Session && l.Name == name && l.Pane != "" && l.Of(client) {
 			return herdr.Target{Name: name, Pane: l.Pane, Terminal: l.Terminal}, nil
 		}
 	}

@@ -18,7 +18,7 @@ func (t *Team) ShowAsks(getenv func(string) string) func(ctx context.Context, na
 		if err != nil {
 			return
 		}
-		sp, err := newSpawner(t.Root, 0, getenv)
+		sp, err := t.newSpawner(0, getenv)
 		if err != nil {
 			return
 		}

@@ -48,37 +48,38 @@ func (r *SpawnRequest) checkPane() error {
 
 // newSpawner connects to nothing: it says where herdr is and whose panes are
 // whose. It opens no pane before its leases have a cap.
-func newSpawner(root string, grace time.Duration, getenv func(string) string) (*herdr.Spawner, error) {
+func (t *Team) newSpawner(grace time.Duration, getenv func(string) string) (*herdr.Spawner, error) {
 	client, err := herdr.Open("", getenv)
 	if err != nil {
 		return nil, err
 	}
 	return &herdr.Spawner{
-		Client: client, Leases: &herdr.Leases{Root: root}, Here: herdr.FindHere(getenv), Grace: grace,
+		Client: client, Leases: &herdr.Leases{Root: t.Root}, Here: herdr.FindHere(getenv), Grace: grace, Shared: t.Sharing.On,
 	}, nil
 }
 
 // closePane closes the pane of a teammate, if it is still its own. Its lease says
 // which herdr has it, so that whoever ends a life need not be inside that one.
-// Where that herdr does not answer, the pane is left to the next tick.
-func closePane(ctx context.Context, tm Teammate, getenv func(string) string, root string) error {
-	leases := &herdr.Leases{Root: root}
+// Where that herdr does not answer, or is on another host, the pane is left to the
+// next tick there.
+func (t *Team) closePane(ctx context.Context, tm Teammate, getenv func(string) string) error {
+	leases := &herdr.Leases{Root: t.Root}
 	lease, err := leases.Find(tm.SpawnID)
 	if err != nil || lease == nil || lease.Over {
 		return err
 	}
-	sp, err := newSpawner(root, time.Duration(tm.GraceMs)*time.Millisecond, getenv)
+	sp, err := t.newSpawner(time.Duration(tm.GraceMs)*time.Millisecond, getenv)
 	if err != nil { // this process is in no herdr
 		sp = &herdr.Spawner{Client: herdr.New(lease.Socket), Leases: leases}
 	}
-	if err := sp.Close(ctx, tm.SpawnID); err != nil && !herdr.IsUnavailable(err) {
+	if err := sp.Close(ctx, tm.SpawnID); err != nil && !herdr.IsUnavailable(err) && lease.Owner.Host == fsx.Host() {
 		return err
 	}
 	return nil
 }
 
 func (d *herdrDriver) start(ctx context.Context) (err error) {
-	if d.spawner, err = newSpawner(d.t.Root, time.Duration(d.tm.GraceMs)*time.Millisecond, os.Getenv); err != nil {
+	if d.spawner, err = d.t.newSpawner(time.Duration(d.tm.GraceMs)*time.Millisecond, os.Getenv); err != nil {
 		return err
 	}
 	if d.spawner.Leases.Max, err = herdr.MaxPanes(os.Getenv); err != nil {
@@ -273,5 +274,5 @@ func (d *herdrDriver) end(now bool) error {
 		stop, _, err := d.look()
 		now = err != nil || stop == StopNow
 	}
-	return closePane(ctx, d.tm, os.Getenv, d.t.Root)
+	return d.t.closePane(ctx, d.tm, os.Getenv)
 }

@@ -38,7 +38,7 @@ func (e *lifeEnd) tell(format string, args ...any) {
 func (t *Team) finishLife(ctx context.Context, b *fsboard.Board, tm Teammate, e lifeEnd) (Teammate, error) {
 	if tm.Kind == KindHerdr && tm.Status != StatusStopped {
 		e.tell("closing its pane")
-		if err := closePane(ctx, tm, os.Getenv, t.Root); err != nil {
+		if err := t.closePane(ctx, tm, os.Getenv); err != nil {
 			return tm, err
 		}
 	}

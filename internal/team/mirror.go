@@ -249,7 +249,7 @@ func (t *Team) tickPanes(ctx context.Context, getenv func(string) string, r *Tic
 	if !fileExists(dir) || getenv == nil {
 		return
 	}
-	sp, err := newSpawner(t.Root, 0, getenv)
+	sp, err := t.newSpawner(0, getenv)
 	if err != nil {
 		if !herdr.IsUnavailable(err) {
 			r.problem(stepHerdr, err)

@@ -113,7 +113,7 @@ func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old *formerLife, mine
 		return err
 	}
 	if now.Kind == KindHerdr {
-		if err := closePane(ctx, now, os.Getenv, t.Root); err != nil {
+		if err := t.closePane(ctx, now, os.Getenv); err != nil {
 			return err
 		}
 	}

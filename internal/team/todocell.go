@@ -35,7 +35,7 @@ func (t *Team) ShowTodo(getenv func(string) string) func(name, title string) {
 		}
 		pane := ""
 		if tm, err := t.Read(name); err == nil {
-			if l, err := leases.Find(tm.SpawnID); err == nil && l != nil && l.Socket == client.Path {
+			if l, err := leases.Find(tm.SpawnID); err == nil && l != nil && l.Of(client) {
 				pane = l.Pane
 			}
 		}
