@@ -132,3 +132,43 @@ func TestHerdrOffKeepsTheRun(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 }
+
+// While herdr is silent a harness with panes to look after decides as fast as
+// without, and a tick waits for it once.
+func TestHerdrSilentDelaysNobody(t *testing.T) {
+	t.Parallel()
+	h := herdrtest.New(t)
+	s := newTeam(t).with("HERDR_SOCKET_PATH=" + h.Path)
+	s.ok("spawn", "ann", "worker", "--host", "herdr", "--tab", "reviews")
+	s.add("one")
+	s.as("bob").ok("claim", "t_1")
+	h.Fault("", -1, herdrtest.Silent)
+	begin := time.Now()
+	s.ok("tick", "-q")
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("a tick took %s", took)
+	}
+	h.Forget()
+	harness := s.start("harness", "-q")
+	eventually(t, "it asks for the panes", func() bool { return len(h.Requests("pane.list")) > 0 })
+	begin = time.Now()
+	s.as("bob").ok("submit", "t_1")
+	s.ok("wait", "t_1", "--timeout", "30s")
+	if took := time.Since(begin); took > 1500*time.Millisecond {
+		t.Errorf("the verdict took %s", took)
+	}
+	harness.signal(syscall.SIGTERM)
+	if r := harness.wait(); r.code != 0 {
+		t.Errorf("%s", r)
+	}
+	begin = time.Now()
+	s.ok("shutdown", "ann")
+	if took := time.Since(begin); took > 3500*time.Millisecond {
+		t.Errorf("the end took %s", took)
+	}
+	h.Behave()
+	s.ok("tick")
+	if n := len(h.Panes()); n != 0 {
+		t.Errorf("%d panes are left", n)
+	}
+}

@@ -53,7 +53,6 @@ type harness struct {
 	o HarnessOptions
 
 	mirror *mirror
-	panes  time.Time // when those of herdr were looked at last
 
 	lock   *fsx.Lock
 	status HarnessStatus
@@ -68,6 +67,9 @@ type harness struct {
 	report  []Done            // what deciders and hooks did
 	failed  map[string]string // what went wrong with submissions that were to be decided
 	hooked  []string          // what went wrong when hooks were run last
+	panes   time.Time         // when those of herdr were looked at last
+	looking bool              // they are being looked at
+	looked  []string          // what went wrong then
 	wake    chan struct{}     // a decider is done
 	wg      sync.WaitGroup
 }
@@ -197,6 +199,7 @@ func (h *harness) pass(ctx, gates context.Context) {
 	}
 	h.hooks(gates)
 	h.show(ctx, &r)
+	h.lookAtPanes(gates)
 	h.mu.Lock()
 	r.Done = append(r.Done, h.report...)
 	maps.DeleteFunc(h.failed, func(id, _ string) bool { return !slices.Contains(look.Submissions, id) })
@@ -205,7 +208,7 @@ func (h *harness) pass(ctx, gates context.Context) {
 			r.Problems = append(r.Problems, what)
 		}
 	}
-	r.Problems = append(r.Problems, h.hooked...)
+	r.Problems = append(append(r.Problems, h.hooked...), h.looked...)
 	h.report = nil
 	h.mu.Unlock()
 	for _, d := range r.Done {
@@ -264,10 +267,27 @@ func (h *harness) show(ctx context.Context, r *TickReport) {
 	if p := h.mirror.problem(); p != "" {
 		r.Problems = append(r.Problems, p)
 	}
-	if now := time.Now(); !h.o.Herdr.Off && now.Sub(h.panes) >= panesEvery {
-		h.panes = now
-		h.t.tickPanes(ctx, h.o.Herdr.Getenv, r)
+}
+
+// lookAtPanes looks after the panes of herdr beside the passes, which must not
+// wait for it.
+func (h *harness) lookAtPanes(ctx context.Context) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if h.o.Herdr.Off || h.looking || now.Sub(h.panes) < panesEvery {
+		return
 	}
+	h.panes, h.looking = now, true
+	h.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, harnessPaneTime)
+		defer cancel()
+		var r TickReport
+		h.t.tickPanes(ctx, h.o.Herdr.Getenv, &r)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.report, h.looked, h.looking = append(h.report, r.Done...), r.Problems, false
+	})
 }
 
 // hooks runs the hooks beside the passes, unless they are being run.

@@ -58,6 +58,13 @@ func (t *Team) newSpawner(grace time.Duration, getenv func(string) string) (*her
 	}, nil
 }
 
+// How long the end of a life waits for herdr, and for one that has just not
+// answered.
+const (
+	closeTime = 4 * time.Second
+	awayTime  = 500 * time.Millisecond
+)
+
 // closePane closes the pane of a teammate, if it is still its own. Its lease says
 // which herdr has it, so that whoever ends a life need not be inside that one.
 // Where that herdr does not answer, or is on another host, the pane is left to the
@@ -72,7 +79,10 @@ func (t *Team) closePane(ctx context.Context, tm Teammate, getenv func(string) s
 	if err != nil { // this process is in no herdr
 		sp = &herdr.Spawner{Client: herdr.New(lease.Socket), Leases: leases}
 	}
-	if err := sp.Close(ctx, tm.SpawnID); err != nil && !herdr.IsUnavailable(err) && lease.Owner.Host == fsx.Host() {
+	bounded, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	err = sp.Close(bounded, tm.SpawnID)
+	if err != nil && !herdr.IsUnavailable(err) && bounded.Err() == nil && lease.Owner.Host == fsx.Host() {
 		return err
 	}
 	return nil
@@ -170,7 +180,7 @@ func (d *herdrDriver) isIdle() bool { return d.state == herdr.StateIdle || d.sta
 // watchPane takes the teammate's state from its pane. The error says that the
 // pane, or the agent in it, is gone; herdr that cannot be asked says nothing.
 func (d *herdrDriver) watchPane(ctx context.Context) error {
-	p, err := d.spawner.Client.Where(ctx, d.target.Pane, d.target.Terminal)
+	p, err := d.where(ctx)
 	switch {
 	case err != nil:
 		if !d.away && ctx.Err() == nil {
@@ -207,6 +217,26 @@ func (d *herdrDriver) watchPane(ctx context.Context) error {
 		return d.turnDone(ctx)
 	}
 	return nil
+}
+
+// where finds the pane. A herdr that does not answer is not waited for any longer
+// once the end is wanted at once.
+func (d *herdrDriver) where(ctx context.Context) (*herdr.Pane, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+			if tm, err := d.t.Read(d.tm.Name); err == nil && (tm.Stop == StopNow || tm.SpawnID != d.tm.SpawnID) {
+				cancel()
+			}
+		}
+	}()
+	return d.spawner.Client.Where(ctx, d.target.Pane, d.target.Terminal)
 }
 
 // readPane notes what has changed in the pane: that is its output.
@@ -266,13 +296,19 @@ func (d *herdrDriver) deliver(ctx context.Context, later bool) {
 // closed with the life.
 func (d *herdrDriver) end(now bool) error {
 	ctx := context.Background()
-	for limit := time.Now().Add(turnGrace); !now && time.Now().Before(limit); time.Sleep(200 * time.Millisecond) {
+	// One that did not answer a moment ago is not asked for the turn.
+	for limit := time.Now().Add(turnGrace); !now && !d.away && time.Now().Before(limit); time.Sleep(200 * time.Millisecond) {
 		p, err := d.spawner.Client.Where(ctx, d.target.Pane, d.target.Terminal)
-		if err != nil || p == nil || p.Status != herdr.StateWorking {
+		if d.away = err != nil; d.away || p == nil || p.Status != herdr.StateWorking {
 			break
 		}
 		stop, _, err := d.look()
 		now = err != nil || stop == StopNow
+	}
+	if d.away {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, awayTime)
+		defer cancel()
 	}
 	return d.t.closePane(ctx, d.tm, os.Getenv)
 }

@@ -90,8 +90,10 @@ func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickR
 		t.tickNotices(ctx, b, &r)
 		t.tickWatches(ctx, b, 0, &r)
 	}
-	t.tickPanes(ctx, o.Getenv, &r)
 	t.runHooks(ctx, o.Hooks, &r)
+	looking, cancel := context.WithTimeout(ctx, tickPaneTime)
+	defer cancel()
+	t.tickPanes(looking, o.Getenv, &r) // last, as it may be waited for
 	return r, ctx.Err()
 }
 
