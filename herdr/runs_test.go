@@ -452,3 +452,30 @@ func TestStageQuestions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The states of a teammate's cell have one source, with its role, whoever reports
+// them.
+func TestStageSources(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]string{"reviewer": "pi-teams:reviewer:bob", "": "pi-teams:teammate:bob"} {
+		s := newSite(t)
+		r := s.request("bob")
+		r.Kind, r.Role = "", role
+		l := s.spawn(r)
+		st := &Stage{Client: s.sp.Client, Leases: s.sp.Leases, Here: s.here}
+		run := Run{ID: "wf-1", Name: "wf", Teammate: "bob", Status: Running}
+		run.FromLease(l)
+		if err := errors.Join(st.Report(t.Context(), l.SpawnID, StateBlocked, ""), st.Changed(t.Context(), &run, &run, nil)); err != nil {
+			t.Error(err)
+		}
+		got := s.Requests("pane.report_agent")
+		if len(got) != 2 {
+			t.Fatalf("%v", got)
+		}
+		for _, q := range got {
+			if q.Params["source"] != want {
+				t.Errorf("%v, want %s", q.Params["source"], want)
+			}
+		}
+	}
+}

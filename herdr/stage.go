@@ -43,7 +43,10 @@ func (s *Stage) cell(r *Run) *Cell {
 	agent := ""
 	name := r.ID
 	if r.Teammate != "" {
-		agent, name = "teammate", r.Teammate
+		agent, name = noRole, r.Teammate
+		if l, err := s.Leases.Find(r.SpawnID); err == nil && l != nil {
+			agent = roleOf(l)
+		}
 	}
 	return &Cell{Client: s.Client, Seq: s.Leases.Sequences(), Pane: r.Pane, Terminal: r.Terminal, Source: CellSource(agent, name), Label: CellLabel}
 }
@@ -143,16 +146,23 @@ func (s *Stage) state(ctx context.Context, spawnID, state, line string) error {
 	if err != nil || l == nil || l.Pane == "" || !l.Of(s.Client) {
 		return err
 	}
-	role := l.Role
-	if role == "" {
-		role = "teammate"
-	}
-	c := &Cell{Client: s.Client, Seq: s.Leases.Sequences(), Pane: l.Pane, Terminal: l.Terminal, Source: CellSource(role, l.Name), Label: CellLabel}
+	c := &Cell{Client: s.Client, Seq: s.Leases.Sequences(), Pane: l.Pane, Terminal: l.Terminal, Source: CellSource(roleOf(l), l.Name), Label: CellLabel}
 	err = c.Report(ctx, state)
 	if errors.Is(err, ErrOfficial) { // its own integration tells the state
 		err = nil
 	}
 	return errors.Join(err, c.Show(ctx, line))
+}
+
+// noRole stands for the role of a teammate that has none.
+const noRole = "teammate"
+
+// roleOf is the role in the source of a teammate's states.
+func roleOf(l *Lease) string {
+	if l.Role == "" {
+		return noRole
+	}
+	return l.Role
 }
 
 // FromLease makes the pane of a lease that of a run.

@@ -48,6 +48,9 @@ func TestHerdrHost(t *testing.T) {
 	if n := s.as("ann").mail("inbox").Unread; n != 0 {
 		t.Errorf("%d unread", n)
 	}
+	if lease := read(t, filepath.Join(s.root, "panes", "1.json")); !strings.Contains(lease, `"role": "worker"`) {
+		t.Errorf("%s", lease)
+	}
 	// No more panes than the cap, and nothing left of who was refused.
 	r := s.exits(4, "spawn", "bob", "worker", "--host", "herdr")
 	if !strings.Contains(r.err, "ann") {

@@ -103,7 +103,7 @@ func (d *herdrDriver) start(ctx context.Context) (err error) {
 	env["TEAMS_PROMPT"] = d.t.promptFile(d.tm.Name)
 	env[envHosted] = d.tm.SpawnID
 	r := herdr.SpawnRequest{
-		SpawnID: d.tm.SpawnID, Session: d.t.Session, Name: d.tm.Name, Label: orWord(d.tm.Label, d.tm.Name), Owner: self,
+		SpawnID: d.tm.SpawnID, Session: d.t.Session, Name: d.tm.Name, Role: d.tm.Agent, Label: orWord(d.tm.Label, d.tm.Name), Owner: self,
 		Tab: d.tm.Tab, Placement: d.tm.Placement, Cwd: d.tm.Cwd, Env: env, Command: d.tm.Command,
 	}
 	if d.isAgent = len(d.tm.Command) == 0; d.isAgent {
