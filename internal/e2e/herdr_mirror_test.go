@@ -172,3 +172,40 @@ func TestHerdrSilentDelaysNobody(t *testing.T) {
 		t.Errorf("%d panes are left", n)
 	}
 }
+
+// A run that was failed when its harness had died goes on with the next one, to
+// its end.
+func TestHerdrRunAfterAKill(t *testing.T) {
+	t.Parallel()
+	s := newTeam(t)
+	s.add("one")
+	harness := s.start("harness", "-q", "--run", "nightly")
+	eventually(t, "the run is kept", func() bool { return strings.Contains(s.ok("run", "list"), "0/1") })
+	harness.kill()
+	if out := s.ok("run", "reconcile"); !strings.Contains(out, "failed") {
+		t.Fatalf("%s", out)
+	}
+	s.as("bob").ok("claim", "t_1")
+	s.as("bob").ok("submit", "t_1")
+	s.ok("tick", "-q")
+	harness = s.start("harness", "-q", "--run", "nightly")
+	eventually(t, "the run is completed", func() bool { return strings.Contains(s.ok("run", "list"), "completed") })
+	if out := s.ok("run", "list"); strings.Count(out, "nightly-") != 1 || strings.Contains(out, "gone") {
+		t.Errorf("%s", out)
+	}
+	// One that is failed beside it is a problem, and told of as one that stays.
+	s.add("two")
+	eventually(t, "the run goes on", func() bool { return strings.Contains(s.ok("run", "list"), "running") })
+	s.ok("run", "stop", "nightly-1")
+	status := func() string { return s.run("harness", "status").out }
+	eventually(t, "its status tells of the run", func() bool { return strings.Contains(status(), "final") })
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if out := status(); !strings.Contains(out, "final") {
+			t.Fatalf("%s", out)
+		}
+	}
+	harness.signal(syscall.SIGTERM)
+	if r := harness.wait(); r.code != 0 {
+		t.Errorf("%s", r)
+	}
+}

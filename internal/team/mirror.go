@@ -31,7 +31,8 @@ type mirror struct {
 
 	revision int64 // of the board when it was looked at last
 	at       time.Time
-	failed   int // tasks of that board
+	err      error // of that look
+	failed   int   // tasks of that board
 	open     int
 
 	mu      sync.Mutex
@@ -96,6 +97,9 @@ func (m *mirror) adopt(ctx context.Context) error {
 		}
 		_, after, err := m.runs.Update(ctx, r.ID, func(run *herdr.Run) error {
 			run.Process = m.run.Process
+			if run.Status == herdr.Failed { // by run reconcile, as nobody fed it
+				run.Status, run.Reason, run.Paused = herdr.Running, "", false
+			}
 			return nil
 		})
 		if err != nil {
@@ -121,16 +125,24 @@ func (m *mirror) problem() string {
 // tokens and questions change without it.
 const mirrorPause = 2 * time.Second
 
-// update shows the team as it is now.
+// update shows the team as it is now. What went wrong is told until the next look.
 func (m *mirror) update(ctx context.Context, b *fsboard.Board) error {
 	if m == nil {
 		return nil
 	}
 	revision, err := b.Revision()
-	if err != nil || revision == m.revision && time.Since(m.at) < mirrorPause {
+	if err != nil {
 		return err
 	}
-	m.at = time.Now()
+	if revision != m.revision || time.Since(m.at) >= mirrorPause {
+		m.at = time.Now()
+		m.err = m.look(ctx, b, revision)
+	}
+	return m.err
+}
+
+// look looks at the team and shows it; revision is that of its board.
+func (m *mirror) look(ctx context.Context, b *fsboard.Board, revision int64) (err error) {
 	now := m.run
 	if revision != m.revision {
 		if now, err = m.lookAtBoard(b); err != nil {
