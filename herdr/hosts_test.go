@@ -123,3 +123,36 @@ func TestTabsOfAnotherHost(t *testing.T) {
 		t.Error("its pane is left")
 	}
 }
+
+// A run on another host is neither shown nor given up here.
+func TestRunOfAnotherHost(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	r := s.request("wf")
+	r.Kind = ""
+	l := s.spawn(r)
+	s.moveTo("elsewhere", l)
+	run := Run{ID: "wf-1", Name: "wf", Status: Running, Phase: "Plan"}
+	run.FromLease(l)
+	st := &Stage{Client: s.sp.Client, Leases: s.sp.Leases, Here: s.here}
+	if err := st.Changed(t.Context(), &run, &run, nil); err != nil {
+		t.Error(err)
+	}
+	s.Remove(l.Pane)
+	if st.Gone(t.Context())(&run) || len(s.Requests("pane.report_agent")) != 0 {
+		t.Error("it was asked of the herdr of this host")
+	}
+	run.Status = Completed
+	if err := st.Changed(t.Context(), &run, &run, nil); err == nil || !s.leases()[0].Over {
+		t.Errorf("%v %+v", err, s.leases())
+	}
+	// Records from before the socket stood in them: their leases say it.
+	old := Run{ID: "old-1", Own: true, Terminal: l.Terminal, SpawnID: l.SpawnID}
+	if st.Gone(t.Context())(&old) {
+		t.Error("the lease is of another host")
+	}
+	s.moveTo(fsx.Host(), l)
+	if !st.Gone(t.Context())(&old) {
+		t.Error("the pane is gone")
+	}
+}

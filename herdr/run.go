@@ -123,6 +123,9 @@ type Run struct {
 	Own      bool   `json:"own,omitempty"`
 	SpawnID  string `json:"spawnId,omitempty"` // of the pane's lease
 	Teammate string `json:"teammate,omitempty"`
+	// Of which herdr the pane is; its socket has the same path on every host.
+	Socket string `json:"socket,omitempty"`
+	Host   string `json:"host,omitempty"`
 
 	Worktree string `json:"worktree,omitempty"`
 	Branch   string `json:"branch,omitempty"`

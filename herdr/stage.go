@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
 )
 
 // Stage shows runs and questions in herdr. What it cannot show is no failure of
@@ -38,8 +39,20 @@ func told(ctx context.Context, all ...error) error {
 	return err
 }
 
-// cell is the pane of a run that is ours.
-func (s *Stage) cell(r *Run) *Cell {
+// client speaks to the herdr that the pane of a run is in; nil when that is on
+// another host.
+func (s *Stage) client(r *Run) *Client {
+	switch {
+	case r.Host != "" && r.Host != fsx.Host():
+		return nil
+	case r.Socket != "" && r.Socket != s.Client.Path:
+		return New(r.Socket)
+	}
+	return s.Client
+}
+
+// cell is the pane of a run that is ours, in the herdr of client.
+func (s *Stage) cell(client *Client, r *Run) *Cell {
 	agent := ""
 	name := r.ID
 	if r.Teammate != "" {
@@ -48,7 +61,7 @@ func (s *Stage) cell(r *Run) *Cell {
 			agent = roleOf(l)
 		}
 	}
-	return &Cell{Client: s.Client, Seq: s.Leases.Sequences(), Pane: r.Pane, Terminal: r.Terminal, Source: CellSource(agent, name), Label: CellLabel}
+	return &Cell{Client: client, Seq: s.Leases.Sequences(), Pane: r.Pane, Terminal: r.Terminal, Source: CellSource(agent, name), Label: CellLabel}
 }
 
 // Changed shows a run that has changed, with all runs of its session for the line
@@ -59,9 +72,14 @@ func (s *Stage) Changed(ctx context.Context, before, after *Run, runs []Run) err
 	defer cancel()
 	var failures []error
 	m := MappingOf(after.Status)
+	client := s.client(after)
 	switch {
+	case client == nil: // it shows nothing until something is done there
+		if after.Own && m.ClosePane {
+			failures = append(failures, s.spawner().Close(ctx, after.SpawnID))
+		}
 	case after.Own:
-		c := s.cell(after)
+		c := s.cell(client, after)
 		if err := c.Report(ctx, m.State); err != nil && !errors.Is(err, ErrOfficial) {
 			failures = append(failures, err)
 		}
@@ -73,12 +91,12 @@ func (s *Stage) Changed(ctx context.Context, before, after *Run, runs []Run) err
 		} else if err := c.Show(ctx, after.StatusLine()); err != nil {
 			failures = append(failures, err)
 		}
-	case after.Pane != "" && after.Pane != s.Here.Pane:
+	case after.Pane != "" && (after.Pane != s.Here.Pane || client != s.Client):
 		line := Line([]Run{*after})
 		if after.Status == Completed {
 			line = ""
 		}
-		c := s.cell(after)
+		c := s.cell(client, after)
 		failures = append(failures, c.Show(ctx, line))
 	}
 	if n := NoticeOf(before, after); n.Title != "" {
@@ -103,7 +121,8 @@ func (s *Stage) mirror(ctx context.Context, line string) error {
 }
 
 // Gone reports whether the pane of a run is proven to be closed. It is for
-// [Runs.Reconcile]; where herdr cannot be asked nothing is proven.
+// [Runs.Reconcile]; where herdr cannot be asked, or is not known to be the one
+// that the pane is in, nothing is proven.
 func (s *Stage) Gone(ctx context.Context) func(*Run) bool {
 	var terminals map[string]bool
 	panes, err := s.Client.Panes(ctx, "")
@@ -113,7 +132,19 @@ func (s *Stage) Gone(ctx context.Context) func(*Run) bool {
 			terminals[p.Terminal] = true
 		}
 	}
-	return func(r *Run) bool { return terminals != nil && r.Terminal != "" && !terminals[r.Terminal] }
+	return func(r *Run) bool {
+		return terminals != nil && s.isHere(r) && r.Terminal != "" && !terminals[r.Terminal]
+	}
+}
+
+// isHere reports whether the pane of a run is known to be in the herdr of the
+// caller. Records from before that stood in them say it with their leases.
+func (s *Stage) isHere(r *Run) bool {
+	if r.Socket != "" {
+		return r.Socket == s.Client.Path && r.Host == fsx.Host()
+	}
+	l, err := s.Leases.Find(r.SpawnID)
+	return err == nil && l != nil && l.Of(s.Client)
 }
 
 // Ask shows that a teammate with a pane of its own waits for a person: its cell
@@ -168,6 +199,7 @@ func roleOf(l *Lease) string {
 // FromLease makes the pane of a lease that of a run.
 func (r *Run) FromLease(l *Lease) {
 	r.Pane, r.Terminal, r.Own, r.SpawnID = l.Pane, l.Terminal, true, l.SpawnID
+	r.Socket, r.Host = l.Socket, l.Owner.Host
 }
 
 // Stop ends what a run has: its own pane is closed and the lease freed. The
@@ -176,7 +208,7 @@ func (s *Stage) Stop(ctx context.Context, r *Run) error {
 	if !r.Own {
 		return nil
 	}
-	if s.Here.Pane != "" && r.Pane == s.Here.Pane {
+	if s.Here.Pane != "" && r.Pane == s.Here.Pane && s.client(r) == s.Client {
 		return errs.New(errs.Conflict, "the pane of the run is the one that this runs in, it is not closed")
 	}
 	ctx, cancel := s.bound(ctx)

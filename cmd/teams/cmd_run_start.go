@@ -136,7 +136,7 @@ func (c *runStartCmd) place(ctx context.Context, e *Env, t *team.Team, run *herd
 	if err != nil {
 		return err
 	}
-	run.Pane, run.Terminal = p.ID, p.Terminal
+	run.Pane, run.Terminal, run.Socket, run.Host = p.ID, p.Terminal, client.Path, fsx.Host()
 	leases, err := e.leases(t.Place)
 	if err != nil {
 		return err

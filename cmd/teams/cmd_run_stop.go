@@ -54,7 +54,7 @@ func (e *Env) endRun(ctx context.Context, p team.Place, runs *herdr.Runs, r *her
 		st.Leases.Note(st.Client.Path, err)
 		if err == nil {
 			_, now, uerr := runs.Update(ctx, r.ID, func(r *herdr.Run) error {
-				r.Pane, r.Terminal, r.Own, r.SpawnID = "", "", false, ""
+				r.Pane, r.Terminal, r.Own, r.SpawnID, r.Socket, r.Host = "", "", false, "", "", ""
 				return nil
 			})
 			if uerr != nil {

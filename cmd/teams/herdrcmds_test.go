@@ -170,6 +170,31 @@ func TestRunInOwnPane(t *testing.T) {
 	}
 }
 
+// A run is shown in the herdr that has its pane, and only that one can say that
+// the pane is gone.
+func TestRunInAnotherHerdr(t *testing.T) {
+	h := newHerdSite(t)
+	l := h.mate("bob", "")
+	id := h.ok("run", "start", "wf", "--pane", l.Pane, "-q")
+	other := herdrtest.New(t)
+	t.Setenv("HERDR_SOCKET_PATH", other.Path)
+	t.Setenv("HERDR_PANE_ID", "")
+	if out := h.ok("run", "reconcile"); out != "nothing to reconcile" {
+		t.Errorf("%s", out)
+	}
+	h.ok("run", "set", id, "needs-human")
+	if p, _ := h.Get(l.Pane); p.State != "blocked" {
+		t.Errorf("%+v", p)
+	}
+	h.ok("run", "set", id, "workflow-running")
+	h.Remove(l.Pane)
+	h.ok("run", "reconcile")
+	t.Setenv("HERDR_SOCKET_PATH", h.Path)
+	if out := h.ok("run", "reconcile"); !strings.Contains(out, "failed") {
+		t.Errorf("%s", out)
+	}
+}
+
 // Without herdr, or with one that does not answer, runs go on; the trouble is
 // told once, by herdr status.
 func TestRunWithoutHerdr(t *testing.T) {
