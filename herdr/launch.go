@@ -46,10 +46,15 @@ func (s *Spawner) start(ctx context.Context, r *SpawnRequest, l *Lease) error {
 	if !modern {
 		return s.typeCommand(ctx, l, append([]string{r.Kind}, r.Args...), modern, true)
 	}
-	if err := s.startAgent(ctx, r, l); err != nil {
+	l.Agent = r.Name
+	err = s.startAgent(ctx, r, l)
+	if CodeOf(err) == CodeNameTaken { // by one of another session, or of a person
+		l.Agent = agentName(r.Name, r.SpawnID)
+		err = s.startAgent(ctx, r, l)
+	}
+	if err != nil {
 		return err
 	}
-	l.Agent = r.Name
 	if err := s.Leases.Update(l); err != nil {
 		return err
 	}
@@ -73,12 +78,27 @@ func (s *Spawner) start(ctx context.Context, r *SpawnRequest, l *Lease) error {
 	}
 }
 
+// maxAgentName is how long the name of an agent may be for herdr.
+const maxAgentName = 32
+
+// agentName is a name for an agent whose own is taken in herdr: with the last
+// digits of its spawn id.
+func agentName(name, spawnID string) string {
+	var digits []byte
+	for i := len(spawnID) - 1; i >= 0 && len(digits) < 6; i-- {
+		if c := spawnID[i] | 0x20; 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
+			digits = append([]byte{c}, digits...)
+		}
+	}
+	return name[:min(len(name), maxAgentName-1-len(digits))] + "-" + string(digits)
+}
+
 // startAgent asks herdr for the start. The shell of a fresh pane needs a moment,
 // in which herdr says that the pane is busy.
 func (s *Spawner) startAgent(ctx context.Context, r *SpawnRequest, l *Lease) error {
 	begin, wait := time.Now(), 150*time.Millisecond
 	for {
-		_, err := s.Client.StartAgent(ctx, AgentStart{Name: r.Name, Kind: r.Kind, Pane: l.Pane, Args: r.Args, Timeout: or(r.Ready, 30*time.Second)})
+		_, err := s.Client.StartAgent(ctx, AgentStart{Name: l.Agent, Kind: r.Kind, Pane: l.Pane, Args: r.Args, Timeout: or(r.Ready, 30*time.Second)})
 		if CodeOf(err) != CodeAgentBusy || time.Since(begin) > 10*time.Second {
 			return err
 		}

@@ -40,7 +40,7 @@ type Spawner struct {
 // SpawnRequest describes a teammate, or a run, that gets a pane.
 type SpawnRequest struct {
 	SpawnID, Session string
-	Name             string // also the name of the agent in herdr
+	Name             string // also the name of the agent in herdr, unless that is taken there
 	Role             string // the teammate's agent definition; it stands in the source of its states
 	Label            string // of the pane, and of a new tab; "" is the name
 	Owner            fsx.Process

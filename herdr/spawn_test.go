@@ -275,6 +275,33 @@ func TestSpawnOldGeneration(t *testing.T) {
 	}
 }
 
+// The name of an agent is taken in herdr when another session has one of that name.
+func TestSpawnNameTaken(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.spawn(s.request("bob"))
+	other := s.request("bob")
+	other.SpawnID, other.Session = "0b5e-4F3A-91c2", "other"
+	l := s.spawn(other)
+	if p, _ := s.Get(l.Pane); p.Name != "bob-3a91c2" || l.Agent != p.Name || l.Name != "bob" {
+		t.Errorf("%+v %+v", p, l)
+	}
+	if list := s.leases(); len(list) != 2 || list[1].Agent != l.Agent {
+		t.Errorf("%+v", list)
+	}
+	// Only once, and within what herdr takes.
+	other.SpawnID += "-4F3A-91c2"
+	if _, err := s.sp.Spawn(t.Context(), other); CodeOf(err) != CodeNameTaken || len(s.leases()) != 2 {
+		t.Errorf("%v", err)
+	}
+	long := s.request(strings.Repeat("x", 32))
+	s.spawn(long)
+	long.SpawnID = "0123456789"
+	if l := s.spawn(long); l.Agent != strings.Repeat("x", 25)+"-456789" {
+		t.Errorf("%+v", l)
+	}
+}
+
 // A command of one's own is typed once the shell waits for one.
 func TestSpawnCommand(t *testing.T) {
 	t.Parallel()
