@@ -19,6 +19,9 @@ type Stage struct {
 	// AppliesTo is the source that the line is bound to; [AppliesAuto] finds out.
 	AppliesTo string
 	Limit     time.Duration // 0: 2 s
+	// Kept is the pane on which somebody keeps the line up, as a harness does: no
+	// line of a run is shown there in its place.
+	Kept string
 }
 
 func (s *Stage) spawner() *Spawner {
@@ -91,7 +94,7 @@ func (s *Stage) Changed(ctx context.Context, before, after *Run, runs []Run) err
 		} else if err := c.Show(ctx, after.StatusLine()); err != nil {
 			failures = append(failures, err)
 		}
-	case after.Pane != "" && (after.Pane != s.Here.Pane || client != s.Client):
+	case after.Pane != "" && (client != s.Client || after.Pane != s.Here.Pane && after.Pane != s.Kept):
 		line := Line([]Run{*after})
 		if after.Status == Completed {
 			line = ""
@@ -103,7 +106,7 @@ func (s *Stage) Changed(ctx context.Context, before, after *Run, runs []Run) err
 		_, err := s.Client.Notify(ctx, n.Title, n.Body, n.Sound, "")
 		failures = append(failures, err)
 	}
-	if s.Here.Inside() {
+	if s.Here.Inside() && s.Here.Pane != s.Kept {
 		failures = append(failures, s.mirror(ctx, Line(Visible(runs))))
 	}
 	return told(ctx, failures...)

@@ -74,6 +74,7 @@ func (e *Env) showRun(ctx context.Context, p team.Place, before, after *herdr.Ru
 	if err != nil {
 		return
 	}
+	st.Kept = p.MirroredPane(st.Client.Path)
 	st.Leases.Note(st.Client.Path, st.Changed(ctx, before, after, list))
 }
 

@@ -39,6 +39,21 @@ func TestHerdrMirror(t *testing.T) {
 	shows("◆ release one 0/2")
 	s.as("ann").ok("submit", "t_1")
 	shows("1/2")
+	// Another run beside it is told of by the harness, and by nobody else.
+	begun := len(h.Requests("pane.report_metadata"))
+	inside.ok("run", "start", "side")
+	for _, q := range h.Requests("pane.report_metadata")[begun:] {
+		if q.Params["ttl_ms"] == any(float64(86400000)) {
+			t.Errorf("%v", q.Params)
+		}
+	}
+	shows("◆ 2 workflows")
+	inside.ok("run", "set", "side-1", "completed")
+	if p, _ := h.Get(pane); p.Display == "" {
+		t.Error("the cell of the harness was cleared")
+	}
+	inside.ok("run", "rm", "side-1")
+	shows("◆ release")
 	s.as("ann").ok("claim", "t_2")
 	s.as("ann").ok("submit", "t_2", "--failed", "--result", "cannot")
 	s.ok("task", "edit", "t_2", "--max-attempts", "1")

@@ -29,6 +29,10 @@ type HarnessStatus struct {
 	Problems   []string `json:"problems"`   // of the last pass
 
 	Process fsx.Process `json:"process"`
+
+	// The cell in herdr on which it keeps a line, with the herdr's socket.
+	Pane   string `json:"pane,omitempty"`
+	Socket string `json:"socket,omitempty"`
 }
 
 // HarnessOptions say how the harness works.
@@ -114,6 +118,7 @@ func (t *Team) Harness(ctx context.Context, b *fsboard.Board, o HarnessOptions) 
 	if h.mirror, err = t.newMirror(ctx, o.Herdr, &h.status); err != nil {
 		return err
 	}
+	h.dirty = h.dirty || h.status.Pane != ""
 	defer h.mirror.close()
 	defer h.wg.Wait()
 	gates, stop := context.WithCancel(ctx)
@@ -337,19 +342,29 @@ func (h *harness) save() {
 }
 
 // HarnessStatus says whether a harness runs, and what the last one wrote.
-func (t *Team) HarnessStatus() (HarnessStatus, error) {
+func (p Place) HarnessStatus() (HarnessStatus, error) {
 	s := HarnessStatus{Problems: []string{}}
-	data, err := fsx.ReadFile(t.harnessFile(), maxRecord)
+	data, err := fsx.ReadFile(p.harnessFile(), maxRecord)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
 	if err == nil {
 		if err := json.Unmarshal(data, &s); err != nil {
-			return HarnessStatus{}, corrupt(t.harnessFile(), "is no status of a harness", err)
+			return HarnessStatus{}, corrupt(p.harnessFile(), "is no status of a harness", err)
 		}
 	}
-	s.Running, err = fsx.Held(t.HarnessLock())
+	s.Running, err = fsx.Held(p.HarnessLock())
 	return s, err
+}
+
+// MirroredPane is the pane on which a running harness keeps its line, in the herdr
+// of this host with a socket; "" for none.
+func (p Place) MirroredPane(socket string) string {
+	s, err := p.HarnessStatus()
+	if err != nil || !s.Running || s.Socket != socket || s.Process.Host != fsx.Host() {
+		return ""
+	}
+	return s.Pane
 }
 
 // stopWait is how long the end of a harness is waited for.

@@ -80,6 +80,7 @@ func (t *Team) newMirror(ctx context.Context, o HerdrOptions, status *HarnessSta
 			m.trouble = "herdr: " + err.Error()
 		}
 	}}
+	status.Pane, status.Socket = here.Pane, client.Path
 	m.m.Start()
 	return m, nil
 }
