@@ -254,8 +254,10 @@ func (t *Team) Ask(ctx context.Context, who Identity, a Ask, poll time.Duration,
 		posted(q)
 	}
 	err = t.awaitAnswer(ctx, &q, w)
-	// Whoever answered may have done so before the notice was there.
-	t.askSettled(context.WithoutCancel(ctx), &q)
+	if q.State != AskWithdrawn { // which has been told
+		// Whoever answered may have done so before the notice was there.
+		t.askSettled(context.WithoutCancel(ctx), &q)
+	}
 	return q, err
 }
 
