@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/herdr/herdrtest"
+	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/todo"
 )
 
@@ -19,7 +20,7 @@ func TestTodoTitleOnPane(t *testing.T) {
 	leader, ctx := newTeam(t), t.Context()
 	tm := must(leader.Join(ctx, JoinRequest{Name: "ann"}))(t)
 	leases := &herdr.Leases{Root: leader.Root, Max: 4}
-	lease := must(leases.Acquire(herdr.Lease{Session: leader.Session, Name: "ann", SpawnID: tm.SpawnID, Socket: h.Path}))(t)
+	lease := must(leases.Acquire(herdr.Lease{Session: leader.Session, Name: "ann", SpawnID: tm.SpawnID, Owner: must(fsx.Self())(t), Socket: h.Path}))(t)
 	lease.Pane = anns
 	if err := leases.Update(lease); err != nil {
 		t.Fatal(err)
