@@ -47,8 +47,8 @@ func (s *Spawner) Prune(ctx context.Context, ended func(session, spawnID string)
 		unneeded, elsewhere := false, !l.Of(s.Client)
 		strangers = strangers || elsewhere
 		switch {
-		case l.Pane == "":
-			unneeded = l.Owner.Liveness() == fsx.Dead || over && !elsewhere && terminals != nil
+		case l.Pane == "" && !l.Over:
+			unneeded = l.Owner.Liveness() == fsx.Dead
 		case here && l.Owner.Rebooted():
 			unneeded, over = true, false // no pane outlives its machine
 		case !elsewhere && terminals != nil:
@@ -66,16 +66,19 @@ func (s *Spawner) Prune(ctx context.Context, ended func(session, spawnID string)
 			continue
 		}
 		switch {
-		case l.Pane == "" && terminals != nil && !elsewhere:
-			// Its owner died between making things and writing them down.
-			err = s.closeMarked(ctx, l.SpawnID)
+		case l.Pane == "" && (over || terminals != nil && !elsewhere):
+			// Its owner died between making things and writing them down, or could
+			// not find what it had made.
+			at := s.at(&l)
+			err = at.closeMarked(ctx, l.SpawnID)
 			if err == nil {
-				err = s.RemoveWorktree(ctx, &l, false)
+				err = at.RemoveWorktree(ctx, &l, false)
 			}
-		case l.Pane != "" && over:
-			if err = s.closePane(ctx, &l); elsewhere && IsUnavailable(err) {
-				continue // that herdr is not the one that was asked
-			}
+		case over:
+			err = s.closePane(ctx, &l)
+		}
+		if elsewhere && IsUnavailable(err) {
+			continue // that herdr is not the one that was asked
 		}
 		if err == nil {
 			err = s.Leases.free(ctx, l.n, l.SpawnID)

@@ -2,7 +2,9 @@ package herdr
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/seed6990a682/teams/herdr/herdrtest"
 	"github.com/seed6990a682/teams/internal/fsx"
@@ -113,5 +115,36 @@ func TestPruneClosesWhatIsOver(t *testing.T) {
 	s.sp.Here.Pane = c.Pane
 	if err := s.sp.Close(t.Context(), c.SpawnID); err == nil || s.leases()[0].Over {
 		t.Errorf("%v %+v", err, s.leases())
+	}
+}
+
+// A pane of which nobody knows the id, as the answer that had it was lost, is found
+// once herdr answers again; until then its lease stays.
+func TestPruneFindsWhatWasLost(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("it is found in /proc")
+	}
+	s := newSite(t, func(srv *herdrtest.Server) {
+		srv.OnPane = func(_, _ string, env map[string]string) int { return sleeper(t, env) }
+	})
+	s.sp.Client.Act = 200 * time.Millisecond
+	s.Fault("pane.split", 1, herdrtest.Deaf)
+	s.Fault("pane.list", -1, herdrtest.Silent)
+	r := s.request("bob")
+	r.Owner.StartTime++ // it dies then
+	if _, err := s.sp.Spawn(t.Context(), r); !IsUnavailable(err) {
+		t.Fatal(err)
+	}
+	other := newSite(t)
+	other.sp.Leases = s.sp.Leases
+	for _, sp := range []*Spawner{s.sp, other.sp} {
+		if freed, _ := sp.Prune(t.Context(), nil); len(freed) != 0 || len(s.Panes()) != 2 {
+			t.Errorf("%v, %d panes", freed, len(s.Panes()))
+		}
+	}
+	s.Behave()
+	if freed, err := other.sp.Prune(t.Context(), nil); err != nil || len(freed) != 1 || len(s.Panes()) != 1 {
+		t.Errorf("%v %v, %d panes", freed, err, len(s.Panes()))
 	}
 }

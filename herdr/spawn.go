@@ -305,12 +305,19 @@ func (s *Spawner) closePane(ctx context.Context, l *Lease) error {
 	if l.Owner.Host != fsx.Host() {
 		return errs.New(errs.Conflict, "the pane of %s is on the host %s", l.Name, l.Owner.Host).WithHint("teams herdr prune closes it there")
 	}
-	client, here := s.Client, s.Here
-	if l.Socket != "" && l.Socket != client.Path {
-		// It is a pane of another herdr, of which this one knows nothing.
-		client, here = New(l.Socket), Here{}
+	at := s.at(l)
+	return at.Client.CloseOwn(ctx, l.Pane, l.Terminal, at.Here)
+}
+
+// at is the spawner for the herdr that a lease is of: another one knows nothing
+// of its pane.
+func (s *Spawner) at(l *Lease) *Spawner {
+	if l.Socket == "" || l.Socket == s.Client.Path {
+		return s
 	}
-	return client.CloseOwn(ctx, l.Pane, l.Terminal, here)
+	other := *s
+	other.Client, other.Here = New(l.Socket), Here{}
+	return &other
 }
 
 // RemoveWorktree has herdr remove the worktree of a spawn, and close its

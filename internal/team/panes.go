@@ -18,7 +18,8 @@ const (
 )
 
 // tickPanes frees the panes that herdr no longer knows, closes those that an end
-// has left, and tabs whose teammates have ended. It asks herdr only when there are panes or tabs of ours. What it has not done when ctx ends is done another time.
+// has left, and tabs whose teammates have ended. It asks herdr only when there are
+// panes or tabs of ours. What it has not done when ctx ends is done another time.
 func (t *Team) tickPanes(ctx context.Context, getenv func(string) string, r *TickReport) {
 	dir := filepath.Join(t.Root, "panes")
 	if !fileExists(dir) || getenv == nil {
