@@ -50,8 +50,12 @@ func (c *followCmd) Run(ctx context.Context, e *Env) error {
 		}
 		defer lock.Unlock()
 	}
+	put := e.Deliver
+	if c.Peek {
+		put = e.Stream
+	}
 	show := func(m *inbox.Message) error {
-		return e.Stream(struct {
+		return put(struct {
 			Message messageData `json:"message"`
 		}{newMessageData(m, true)}, func(w *render.Writer) {
 			if e.Quiet {

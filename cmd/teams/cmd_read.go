@@ -38,8 +38,12 @@ func (c *readCmd) Run(ctx context.Context, e *Env) error {
 	} else if who, err = e.mailReader(t); err != nil {
 		return err
 	}
+	put := e.Deliver
+	if c.Peek {
+		put = e.Stream
+	}
 	problems, err := t.Mail(ctx, who, c.ID, func(m *inbox.Message) error {
-		return e.Stream(struct {
+		return put(struct {
 			Message messageData `json:"message"`
 		}{newMessageData(m, true)}, func(w *render.Writer) {
 			switch {

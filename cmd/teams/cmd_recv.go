@@ -88,12 +88,12 @@ func (e *Env) receiving(t *team.Team, who team.Identity, format string) *receive
 		r.Batch = func(list []*inbox.Message, left int) error {
 			d := newMessagesData(list, true)
 			d.Unread = left
-			return e.Stream(d, nil)
+			return e.Deliver(d, nil)
 		}
 		return r
 	}
 	r.Show = func(m *inbox.Message) error {
-		return e.Stream(nil, func(w *render.Writer) {
+		return e.Deliver(nil, func(w *render.Writer) {
 			if e.Quiet {
 				w.Linef("%s", m.ID)
 				return

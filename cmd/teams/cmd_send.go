@@ -191,7 +191,7 @@ func (e *Env) awaitReply(ctx context.Context, t *team.Team, who team.Identity, m
 	live := e.Live("waiting for the reply of " + m.To)
 	defer live.Done()
 	err = t.AwaitReply(ctx, who, team.RequestOf(m), w, func(reply *inbox.Message) error {
-		return e.Stream(struct {
+		return e.Deliver(struct {
 			Message messageData `json:"message"`
 		}{newMessageData(reply, true)}, func(w *render.Writer) {
 			if e.Quiet {

@@ -248,7 +248,9 @@ func (e *Env) finishError(err error, r *result) int {
 	}
 	if err := e.write(b); err != nil && !errors.Is(err, errClosedPipe) {
 		e.printErr("teams: ", body.Message)
-		e.printErr("teams: ", err.Error())
+		if err.Error() != body.Message {
+			e.printErr("teams: ", err.Error())
+		}
 	}
 	return errs.Exit(code)
 }

@@ -65,6 +65,45 @@ func TestClosedStreams(t *testing.T) {
 	s.healthy()
 }
 
+// TestClosedOutputKeepsMail prints mail to a closed standard output, which
+// nobody can have got: it stays unread. What is thrown away on purpose counts.
+func TestClosedOutputKeepsMail(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ann := s.as("ann")
+	ann.ok("join", "ann")
+	id := s.send("ann", "secret")
+	for _, line := range []string{
+		"teams recv >&-", "teams recv -q >&-", "teams recv --json >&-", "teams recv --wait --timeout 5s >&-", "teams recv <&- >&-",
+		"teams read " + id + " >&-", "teams read --raw " + id + " >&-", "teams follow >&-", "teams follow --json >&-",
+	} {
+		if r := ann.sh(line); r.code != 1 || strings.Count(r.err, "cannot write to standard output, it is closed") != 1 {
+			t.Errorf("%s: %s", line, r)
+		}
+		if got := ann.ok("inbox", "-q"); got != id {
+			t.Fatalf("%s took the mail: %q", line, got)
+		}
+	}
+	if r := ann.sh("teams read --peek " + id + " >&-"); r.code != 0 {
+		t.Errorf("a look marks nothing, so it may be lost: %s", r)
+	}
+	if r := ann.sh("teams recv >/dev/null"); r.code != 0 || ann.run("inbox", "-q").out != "" {
+		t.Errorf("mail that is thrown away stays: %s", r)
+	}
+	asking := start(t, s.command("/bin/sh", "-c", "teams send ann 'well?' --expects-reply --wait --timeout 20s >&-"))
+	ann.ok("recv", "--wait", "--timeout", "20s")
+	ann.ok("reply", ann.ok("inbox", "--open", "-q"), "yes")
+	if r := asking.wait(); r.code != 1 {
+		t.Errorf("the reply to who has no output: %s", r)
+	}
+	if r := s.sh("teams recv >&-"); r.code != 1 {
+		t.Errorf("the leader's: %s", r)
+	}
+	if got := s.recv(); len(got) != 1 || got[0].Body != "yes" {
+		t.Errorf("the reply is lost: %v", got)
+	}
+}
+
 // onTerminal runs teams at a terminal of its own and returns what appears. It
 // may end with 124.
 func (s *site) onTerminal(cols uint16, args ...string) string {
