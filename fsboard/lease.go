@@ -92,7 +92,7 @@ func heldBy(task *Task, worker, spawnID string) *Error {
 	case task.Status.Terminal():
 		return errs.New(errs.TaskEnded, "%s is %s", task.ID, task.Status).WithHint("teams log %s tells how", task.ID)
 	case task.Status != Claimed || c == nil:
-		return errs.New(errs.NotHolder, "%s is not claimed", task.ID).WithHint("teams claim %s", task.ID)
+		return errs.New(errs.NotHolder, "%s is not claimed", task.ID).WithHint("%s", claimHint(task, worker))
 	case c.Worker != worker:
 		return errs.New(errs.NotHolder, "%s is held by %s", task.ID, c.Worker).
 			WithHint("teams task show %s", task.ID).WithDetail("holder", c.Worker)
@@ -101,6 +101,15 @@ func heldBy(task *Task, worker, spawnID string) *Error {
 			WithHint("teams claim --mine shows what this one holds").WithDetail("holder", c.Worker)
 	}
 	return nil
+}
+
+// claimHint is what helps a worker, "" for the leader, to a task that nobody
+// holds: to claim it, or else to see why it may not.
+func claimHint(task *Task, worker string) string {
+	if worker == "" || task.Role != "" || len(task.DependsOn) > 0 || task.NotBefore > 0 || task.Assignee != "" && task.Assignee != worker {
+		return "teams task why " + task.ID
+	}
+	return "teams claim " + task.ID
 }
 
 // sweep releases the claims of holders that are proven dead or replaced, and

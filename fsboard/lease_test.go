@@ -228,6 +228,27 @@ func TestClockSteps(t *testing.T) {
 	wantSound(t, b)
 }
 
+// TestClaimHint names a command that the caller may give, in every case.
+func TestClaimHint(t *testing.T) {
+	for _, c := range []struct {
+		task   Task
+		worker string
+		want   string
+	}{
+		{Task{ID: "t_1"}, "ann", "teams claim t_1"},
+		{Task{ID: "t_1", Assignee: "ann"}, "ann", "teams claim t_1"},
+		{Task{ID: "t_1"}, "", "teams task why t_1"},
+		{Task{ID: "t_1", Assignee: "bob"}, "ann", "teams task why t_1"},
+		{Task{ID: "t_1", Role: "coder"}, "ann", "teams task why t_1"},
+		{Task{ID: "t_1", DependsOn: []string{"t_2"}}, "ann", "teams task why t_1"},
+		{Task{ID: "t_1", NotBefore: 1}, "ann", "teams task why t_1"},
+	} {
+		if e := heldBy(&c.task, c.worker, ""); e.Hint != c.want {
+			t.Errorf("%+v for %q: %q, want %q", c.task, c.worker, e.Hint, c.want)
+		}
+	}
+}
+
 // TestLeaseOfAnotherBoot is measured by the wall clock, and then lasts at most
 // its length from now.
 func TestLeaseOfAnotherBoot(t *testing.T) {

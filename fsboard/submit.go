@@ -193,7 +193,7 @@ func (b *Board) explainLoss(r *SubmitRequest, t *TaskView, refusal *Error) error
 	case t.Status == Claimed:
 		now, hint = "is held by "+t.ClaimedBy, "teams claim"
 	case t.State == StateReady:
-		hint = "teams claim " + r.ID
+		hint = claimHint(&t.Task, r.Worker)
 	case t.Status.Terminal():
 		hint = "teams log " + r.ID
 	}

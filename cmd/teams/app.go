@@ -31,6 +31,7 @@ func (e *Env) guard(f func() error) (err error) {
 
 // dispatch finds the verb and runs it.
 func (e *Env) dispatch(args []string) (err error) {
+	e.args = args
 	cl := splitArgs(args)
 	e.JSON = wantsJSON(cl.head)
 	cl.head = versionFlag(cl.head)

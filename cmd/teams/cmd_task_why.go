@@ -29,9 +29,11 @@ func (c *taskWhyCmd) Run(_ context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	if reasons == nil {
-		reasons = []fsboard.Reason{}
+	name := e.As
+	if t.ClaimedBy != "" && t.ClaimedBy != name {
+		name = "" // what another holds, only the leader may give back
 	}
+	reasons = e.hintReasons(reasons, name)
 	data := struct {
 		ID      string           `json:"id"`
 		State   fsboard.State    `json:"state"`
@@ -41,7 +43,7 @@ func (c *taskWhyCmd) Run(_ context.Context, e *Env) error {
 		w.Row(t.ID, string(t.State), t.Subject)
 		if len(reasons) == 0 {
 			w.Linef("  nothing keeps it from being claimed")
-			w.Linef("    teams claim %s", t.ID)
+			w.Linef("    %s", e.hint("teams claim "+t.ID))
 		}
 		for _, r := range reasons {
 			w.Linef("  %s", r.Message)

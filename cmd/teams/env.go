@@ -22,6 +22,7 @@ type Env struct {
 	// Verb is the path of the running command, such as "task add".
 	Verb string
 
+	args           []string // the command line
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string

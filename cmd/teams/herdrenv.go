@@ -25,7 +25,7 @@ func (e *Env) herdrOff() bool { return herdr.Off("", e.getenv) }
 func (e *Env) herdrClient(f herdrFlags) (*herdr.Client, error) {
 	if e.herdrOff() {
 		return nil, errs.New(errs.HerdrUnavailable, "herdr is switched off, %s is %s", herdr.EnvToggle, e.Getenv(herdr.EnvToggle)).
-			WithHint("%s=auto teams %s", herdr.EnvToggle, e.Verb)
+			WithHint("%s=auto %s", herdr.EnvToggle, e.again())
 	}
 	return herdr.Open(f.Socket, e.getenv)
 }

@@ -103,7 +103,7 @@ func (p *Progress) Fail(err error, ret render.Fields, data any) error {
 	}
 	op := p.op
 	op.Partial = false
-	op.Return, op.Error, op.ReturnCode = failedReturn(err, ret), err.Error(), errs.Exit(errs.CodeOf(err))
+	op.Return, op.Error, op.ReturnCode = p.e.failedReturn(err, ret), err.Error(), errs.Exit(errs.CodeOf(err))
 	return p.e.Fail(err, data, p.e.operationText(op, p.called, p.news))
 }
 
@@ -112,11 +112,11 @@ func (p *Progress) Fail(err error, ret render.Fields, data any) error {
 func (p *Progress) Close() { p.live.Done() }
 
 // failedReturn adds to what came back what is known about the error.
-func failedReturn(err error, ret render.Fields) render.Fields {
+func (e *Env) failedReturn(err error, ret render.Fields) render.Fields {
 	out := render.Pairs("code", string(errs.CodeOf(err)))
 	var known *errs.Error
 	if errors.As(err, &known) && known.Hint != "" {
-		out = append(out, render.Pairs("hint", known.Hint)...)
+		out = append(out, render.Pairs("hint", e.hint(known.Hint))...)
 	}
 	return append(out, ret...)
 }

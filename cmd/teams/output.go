@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"syscall"
 	"unicode/utf8"
 
@@ -220,8 +219,8 @@ func (e *Env) finishError(err error, r *result) int {
 	body := failureBody{Code: code, Message: err.Error()}
 	var known *errs.Error
 	if errors.As(err, &known) {
-		body.Hint = known.Hint
-		body.Details = maps.Clone(known.Details)
+		body.Hint = e.hint(known.Hint)
+		body.Details = e.hintDetails(known.Details)
 	}
 	if !e.JSON {
 		if r != nil {

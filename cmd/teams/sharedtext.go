@@ -71,6 +71,6 @@ func (e *Env) tellPolling(t *team.Team, poll time.Duration) {
 // tellLease says that a claim has a lease that nobody asked for.
 func (e *Env) tellLease(t *team.Team, id string, lease time.Duration) {
 	if t.Sharing.On && !e.Quiet && !e.JSON {
-		e.printErr("teams: ", id+" has a lease of "+team.ShortDuration(lease)+", since several hosts share this session; teams renew "+id+" makes it last")
+		e.printErr("teams: ", id+" has a lease of "+team.ShortDuration(lease)+", since several hosts share this session; "+e.hint("teams renew "+id+" makes it last"))
 	}
 }

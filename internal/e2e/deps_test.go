@@ -225,8 +225,8 @@ func TestWhyHints(t *testing.T) {
 	restore := keepTree(t, s.root)
 	for _, hint := range hints {
 		restore()
-		if hint == "teams claim --wait" { // it does wait
-			hint += " --as cid --timeout 100ms"
+		if strings.HasSuffix(hint, " --wait") { // it does wait
+			hint += " --timeout 100ms"
 		}
 		if r := s.sh(hint); r.code != 0 {
 			t.Errorf("the hint %q: %s", hint, r)

@@ -146,6 +146,11 @@ func TestWaitReportAwaitsHuman(t *testing.T) {
 	<-asked
 	_, err := team.WaitReport(ctx, tm, time.Second, nil)
 	wantCode(t, err, errs.AwaitingHuman)
+	for _, q := range []Question{{Ask: Ask{ID: "q_1"}}, {Ask: Ask{ID: "q_1", Options: []string{"yes", "no"}}}} {
+		if hint := answerHint(q); !strings.HasPrefix(hint, "teams answer q_1 ") || strings.ContainsAny(hint, "|<>$&") {
+			t.Errorf("no hint for a shell: %q", hint)
+		}
+	}
 }
 
 // TestStopHarnessThatBegins stops a harness that holds its lock and has not

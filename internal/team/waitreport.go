@@ -44,7 +44,7 @@ func (t *Team) WaitReport(ctx context.Context, tm Teammate, poll time.Duration, 
 		}
 		if open := t.OpenAsks()[tm.Name]; len(open) > 0 && open[0].SpawnID == tm.SpawnID {
 			return nil, errs.New(errs.AwaitingHuman, "%s waits for a person: %s", tm.Name, fsx.SafeLine(open[0].Question)).
-				WithHint("teams answer %s CHOICE|TEXT", open[0].ID).WithDetail("question", open[0].ID)
+				WithHint("%s", answerHint(open[0])).WithDetail("question", open[0].ID)
 		}
 		if progress != nil {
 			if now, err := t.Read(tm.Name); err == nil {
@@ -55,6 +55,14 @@ func (t *Team) WaitReport(ctx context.Context, tm Teammate, poll time.Duration, 
 			return nil, err
 		}
 	}
+}
+
+// answerHint is a command that answers a question, as a shell takes it.
+func answerHint(a Question) string {
+	if len(a.Options) == 0 {
+		return "teams answer " + a.ID + " TEXT"
+	}
+	return "teams answer " + a.ID + " 1 chooses its first option; teams asks shows all"
 }
 
 // consumed notes in the ledger that a report was handed to whoever waited.
