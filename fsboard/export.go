@@ -135,7 +135,7 @@ func (b *Board) preview(in []*Task, out *Imported) error {
 
 // readExport decodes and checks the lines of an export.
 func readExport(r io.Reader) ([]*Task, error) {
-	data, err := io.ReadAll(r)
+	data, err := readAtMost(r, maxSnapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +162,15 @@ func readExport(r io.Reader) ([]*Task, error) {
 	}
 	sort.Slice(tasks, func(i, j int) bool { return less(tasks[i].ID, tasks[j].ID) })
 	return tasks, nil
+}
+
+// readAtMost reads all there is, up to a limit.
+func readAtMost(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, errs.New(errs.Usage, "the export is larger than %d bytes", limit)
+	}
+	return data, err
 }
 
 // checkImported refuses a task that this board could not have written.

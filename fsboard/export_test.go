@@ -185,3 +185,13 @@ func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// TestReadAtMost reads no more than it may.
+func TestReadAtMost(t *testing.T) {
+	for size, ok := range map[int]bool{0: true, 10: true, 11: false, 100: false} {
+		data, err := readAtMost(strings.NewReader(strings.Repeat("x", size)), 10)
+		if (err == nil) != ok || ok && len(data) != size || !ok && errs.CodeOf(err) != errs.Usage {
+			t.Errorf("%d bytes: %d, %v", size, len(data), err)
+		}
+	}
+}

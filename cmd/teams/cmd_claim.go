@@ -30,7 +30,7 @@ type claimCmd struct {
 	Wait    bool      `help:"Wait until one can be claimed, even when nothing is left now."`
 	Timeout *Duration `placeholder:"DURATION" help:"Wait at most this long (exit 124)."`
 	Lease   *Duration `placeholder:"DURATION" help:"The claim ends by itself after this time unless it is renewed."`
-	Max     int       `placeholder:"N" help:"How many tasks I may hold at once (1)."`
+	Max     int       `default:"1" placeholder:"N" help:"How many tasks I may hold at once."`
 	Role    string    `placeholder:"AGENT" complete:"agent" help:"Only tasks for this agent."`
 	Tag     []string  `sep:"none" placeholder:"TAG" help:"Only tasks with this tag; may be repeated."`
 	Mine    bool      `help:"List the tasks that I hold; exit 0 also when there is none."`
@@ -44,6 +44,7 @@ func (c *claimCmd) ReadPlain(args []string) bool {
 	if len(args) == 1 {
 		c.ID = args[0]
 	}
+	c.Max = 1 // the default in its tag
 	return true
 }
 
@@ -54,8 +55,10 @@ func (c *claimCmd) Help() string {
 
 func (c *claimCmd) Check() error {
 	switch {
-	case c.Max < 0:
-		return errs.New(errs.Usage, "--max %d is negative", c.Max)
+	case c.Max < 1:
+		return errs.New(errs.Usage, "--max %d lets nobody hold a task, it must be at least 1", c.Max)
+	case c.Timeout != nil && !c.Wait:
+		return errs.New(errs.Usage, "--timeout bounds --wait").WithHint("teams claim --wait --timeout %s", c.Timeout)
 	case c.Mine && (c.ID != "" || c.Wait):
 		return errs.New(errs.Usage, "--mine lists what I hold, it goes with neither a task nor --wait")
 	case c.ID != "" && (c.Role != "" || len(c.Tag) > 0):
@@ -67,9 +70,11 @@ func (c *claimCmd) Check() error {
 }
 
 func (c *claimCmd) Run(ctx context.Context, e *Env) error {
-	t, b, id, err := e.openAsWorker(ctx)
+	limited, cancel := deadline(ctx, c.Timeout)
+	defer cancel()
+	t, b, id, err := e.openAsWorker(limited)
 	if err != nil {
-		return err
+		return c.timedOut(err)
 	}
 	if c.Mine {
 		return c.mine(e, b, id)
@@ -78,8 +83,9 @@ func (c *claimCmd) Run(ctx context.Context, e *Env) error {
 	r := fsboard.ClaimRequest{
 		ID: taskIDArg(c.ID), Worker: id.Name, SpawnID: id.SpawnID, Agent: id.Agent, Lease: lease, Max: c.Max, Role: c.Role, Tags: c.Tag,
 	}
-	view, err := c.claim(ctx, e, t, b, r)
-	e.after(ctx, b)
+	view, err := c.claim(limited, e, t, b, r)
+	err = c.timedOut(err)
+	e.afterEnd(ctx, b, err)
 	if err != nil {
 		return err
 	}
@@ -96,19 +102,13 @@ func (c *claimCmd) claim(ctx context.Context, e *Env, t *team.Team, b *fsboard.B
 	if !c.Wait || !worthWaiting(err) {
 		return view, err
 	}
-	ctx, cancel := deadline(ctx, c.Timeout)
-	defer cancel()
 	poll, perr := e.poll()
 	if perr != nil {
 		return nil, perr
 	}
 	e.HandleSignals()
 	e.tellPolling(t, poll)
-	what := "a task that can be claimed"
-	if c.ID != "" {
-		what = r.ID
-	}
-	live := e.Live("waiting for " + what)
+	live := e.Live("waiting for " + c.what())
 	defer live.Done()
 	w := t.NewWaiter(poll)
 	defer w.Close()
@@ -117,10 +117,22 @@ func (c *claimCmd) claim(ctx context.Context, e *Env, t *team.Team, b *fsboard.B
 			return view, err
 		}
 		if err := w.Wait(ctx); err != nil {
-			return nil, waitTimedOut(err, what)
+			return nil, err
 		}
 	}
 }
+
+// what is waited for.
+func (c *claimCmd) what() string {
+	if c.ID != "" {
+		return taskIDArg(c.ID)
+	}
+	return "a task that can be claimed"
+}
+
+// timedOut makes an error of the limit say so, whatever was being waited for
+// when it passed: a lock counts as well.
+func (c *claimCmd) timedOut(err error) error { return waitTimedOut(err, c.what()) }
 
 // worthWaiting reports whether a refusal may pass.
 func worthWaiting(err error) bool {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed6990a682/teams/internal/errs"
+	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/render"
 )
 
@@ -37,6 +38,9 @@ func (c *envCmd) Run(_ context.Context, e *Env) error {
 	tm, err := t.Find(name)
 	if err != nil {
 		return err
+	}
+	if t.Liveness(tm) == fsx.Dead {
+		e.Warnf("%s has stopped, and a shell with this is refused; %s starts it anew", tm.Name, e.hint(`eval "$(teams join `+tm.Name+` --pid $$)"`))
 	}
 	e.Result(struct {
 		Name    string            `json:"name"`

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"path/filepath"
 
+	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/render"
 )
@@ -54,7 +57,7 @@ func (c *exportCmd) Run(_ context.Context, e *Env) error {
 		return err
 	}
 	if err := fsx.Replace(path, buf.Bytes()); err != nil {
-		return err
+		return outError(path, err)
 	}
 	e.Result(struct {
 		Path  string `json:"path"`
@@ -67,4 +70,16 @@ func (c *exportCmd) Run(_ context.Context, e *Env) error {
 		w.Linef("wrote %d tasks to %s", tasks, path)
 	})
 	return nil
+}
+
+// outError says why a file cannot be written, and what makes its directory.
+func outError(path string, err error) error {
+	if known := (*errs.Error)(nil); errors.As(err, &known) {
+		return err
+	}
+	out := errs.New(errs.Failure, "cannot write %s, %w", path, rootCause(err))
+	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
+		out.WithHint("mkdir -p %s", shellWord(dir))
+	}
+	return out
 }

@@ -34,6 +34,6 @@ func (c *harnessStopCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	e.Result(s, func(w *render.Writer) { w.Linef("the harness has ended") })
+	e.Result(newHarnessData(s), func(w *render.Writer) { w.Linef("the harness has ended") })
 	return nil
 }

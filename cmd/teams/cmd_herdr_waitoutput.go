@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"regexp/syntax"
+	"strings"
 	"time"
 
 	"github.com/seed6990a682/teams/herdr"
@@ -32,6 +35,24 @@ func (c *herdrWaitOutputCmd) Help() string {
 func (c *herdrWaitOutputCmd) Check() error {
 	if (c.Match == "") == (c.Regex == "") {
 		return errs.New(errs.Usage, "give one of --match and --regex")
+	}
+	return checkRegex(c.Regex)
+}
+
+// checkRegex refuses what is a regular expression neither in Go nor in Rust,
+// which is herdr's to check: Go knows no brackets in brackets.
+func checkRegex(pattern string) error {
+	if strings.Count(pattern, "[") > 1 {
+		return nil
+	}
+	_, err := syntax.Parse(pattern, syntax.Perl)
+	var wrong *syntax.Error
+	if !errors.As(err, &wrong) {
+		return nil
+	}
+	switch wrong.Code {
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingBracket, syntax.ErrTrailingBackslash:
+		return errs.New(errs.Usage, "--regex %q is no regular expression, %s", pattern, wrong.Code)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (c *submitCmd) Run(ctx context.Context, e *Env) error {
 	live := e.Live("waiting for the verdict on " + task)
 	r, err := b.Submit(ctx, fsboard.SubmitRequest{ID: task, Worker: id.Name, SpawnID: id.SpawnID, Status: c.Status, Result: result, NoWait: c.NoWait})
 	live.Done()
-	e.after(ctx, b)
+	e.afterEnd(ctx, b, err)
 	if err != nil {
 		return err
 	}

@@ -191,6 +191,7 @@ func plainUsage(msg string) string {
 	if what, choices, ok := strings.Cut(msg, " must be one of "); ok {
 		choices, got, _ := strings.Cut(choices, " but got ")
 		choices = strings.ReplaceAll(strings.ReplaceAll(choices, `"`, ""), ",", ", ")
+		choices = strings.TrimPrefix(choices, ", ") // nothing, which is the default
 		name := plainArgument(what)
 		if !strings.HasPrefix(name, "--") {
 			name = strings.ToUpper(name)

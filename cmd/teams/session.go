@@ -50,12 +50,18 @@ func (e *Env) openWith(o team.BoardOptions) (*team.Team, *fsboard.Board, error) 
 // after ends a verb that folded: it tells of files that spoil only themselves,
 // and publishes the notices that the board's events owe. A notice that cannot
 // be published now is published by the next such verb.
-func (e *Env) after(ctx context.Context, b *fsboard.Board) {
+func (e *Env) after(ctx context.Context, b *fsboard.Board) { e.afterEnd(ctx, b, nil) }
+
+// afterEnd is after for a verb that may have failed. What it failed with, such
+// as a board that cannot be read, is told once.
+func (e *Env) afterEnd(ctx context.Context, b *fsboard.Board, failed error) {
 	e.opened.Present()
 	e.warnProblems(b.Problems())
-	if _, err := e.opened.PublishNotices(ctx, b); err != nil && ctx.Err() == nil {
-		e.Warnf("notices: %v", err)
+	_, err := e.opened.PublishNotices(ctx, b)
+	if err == nil || ctx.Err() != nil || failed != nil && failed.Error() == err.Error() {
+		return
 	}
+	e.Warnf("notices: %v", err)
 }
 
 // openAsLeader is open for the verbs that only the leader may use.
