@@ -50,6 +50,16 @@ func Off(setting string, getenv func(string) string) bool {
 	return false
 }
 
+// CheckToggle refuses a value of [EnvToggle], or of a setting in its place, that
+// [Off] does not know; name is what it was given as.
+func CheckToggle(name, value string) error {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "auto", "on", "1", "true", "yes", "off", "0", "false", "no":
+		return nil
+	}
+	return errs.New(errs.Usage, "%s is %q, it must be auto or off", name, value)
+}
+
 // Scrub returns an environment without herdr's variables, for children that are
 // not to report into the pane of their parent.
 func Scrub(env []string) []string {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"github.com/seed6990a682/teams/herdr"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
 	"github.com/seed6990a682/teams/internal/team"
@@ -19,10 +18,8 @@ var harnessEntry = Entry{
 
 type harnessCmd struct {
 	passFlags
-	RunName   string `name:"run" placeholder:"NAME" help:"Show the team as a run of this name: done and total from the board, attention when a task has failed or a question is open."`
-	Herdr     string `placeholder:"auto|off" help:"off: show nothing in herdr (auto)."`
-	AppliesTo string `placeholder:"SOURCE" help:"Bind the line in herdr's cell to this source of its status, auto to find out."`
-	Host      string `name:"teammate" placeholder:"NAME" hidden:"" help:"Host this teammate instead; teams spawn starts it so."`
+	RunName string `name:"run" placeholder:"NAME" help:"Show the team as a run of this name: done and total from the board, attention when a task has failed or a question is open."`
+	Host    string `name:"teammate" placeholder:"NAME" hidden:"" help:"Host this teammate instead; teams spawn starts it so."`
 }
 
 func (c *harnessCmd) Help() string {
@@ -45,7 +42,7 @@ func (c *harnessCmd) Run(ctx context.Context, e *Env) error {
 	e.tellPolling(t, poll)
 	err = t.Harness(ctx, b, team.HarnessOptions{
 		TickOptions: o, Poll: poll,
-		Herdr: team.HerdrOptions{Off: herdr.Off(c.Herdr, e.Getenv), AppliesTo: c.AppliesTo, Run: c.RunName, Getenv: e.Getenv},
+		Herdr: team.HerdrOptions{Off: e.herdrOff(), AppliesTo: c.AppliesTo, Run: c.RunName, Getenv: e.Getenv},
 		Report: func(d team.Done) {
 			_ = e.Stream(d, func(w *render.Writer) {
 				if !e.Quiet {

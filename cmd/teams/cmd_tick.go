@@ -29,20 +29,26 @@ type passFlags struct {
 	Gates       int `placeholder:"N" help:"Gates that run beside each other (the number of cores)."`
 	GateRetries int `default:"3" placeholder:"N" help:"Failed gates of one claim after which the leader is told."`
 
-	Stall    *Duration `placeholder:"DURATION" help:"Silence of a working resident after which the leader is told, 0 for never (30m)."`
-	OnReport string    `placeholder:"CMD" help:"Run sh -c CMD for each report to the leader, with the message on its input."`
-	OnNotice string    `placeholder:"CMD" help:"The same for each notice to the leader."`
+	Stall     *Duration `placeholder:"DURATION" help:"Silence of a working resident after which the leader is told, 0 for never (30m)."`
+	Herdr     string    `placeholder:"auto|off" help:"off: show nothing in herdr, and leave its panes alone (auto)."`
+	AppliesTo string    `placeholder:"SOURCE" help:"Bind the line in herdr's cell to this source of its status, auto to find out; tick shows a line only when it is given."`
+
+	OnReport string `placeholder:"CMD" help:"Run sh -c CMD for each report to the leader, with the message on its input."`
+	OnNotice string `placeholder:"CMD" help:"The same for each notice to the leader."`
 }
 
 func (f *passFlags) Check() error {
 	if f.Gates < 0 || f.GateRetries < 1 {
 		return errs.New(errs.Usage, "--gates must not be negative, and --gate-retries must be at least 1")
 	}
-	return nil
+	return herdr.CheckToggle("--herdr", f.Herdr)
 }
 
 // open opens team and board for the leader, with the options of a pass.
 func (f *passFlags) open(e *Env) (*team.Team, *fsboard.Board, team.TickOptions, error) {
+	if err := f.setHerdr(e); err != nil {
+		return nil, nil, team.TickOptions{}, err
+	}
 	t, b, err := e.openWith(team.BoardOptions{GateRetries: f.GateRetries})
 	if err != nil {
 		return nil, nil, team.TickOptions{}, err
@@ -59,10 +65,28 @@ func (f *passFlags) open(e *Env) (*team.Team, *fsboard.Board, team.TickOptions, 
 	o := team.TickOptions{
 		Gates: f.Gates, StaleWait: stale, Stall: stall, Hooks: team.Hooks{OnReport: f.OnReport, OnNotice: f.OnNotice},
 	}
-	if !herdr.Off("", e.Getenv) {
-		o.Getenv = e.Getenv
+	if !e.herdrOff() {
+		o.Getenv, o.AppliesTo = e.Getenv, f.AppliesTo
 	}
 	return t, b, o, err
+}
+
+// setHerdr puts --herdr in the place of the environment's setting, for all that
+// a pass does, and checks what a pass goes by there.
+func (f *passFlags) setHerdr(e *Env) error {
+	if env := e.getenv; f.Herdr != "" {
+		e.getenv = func(name string) string {
+			if name == herdr.EnvToggle {
+				return f.Herdr
+			}
+			return env(name)
+		}
+	}
+	if err := e.checkHerdr(); err != nil || e.herdrOff() {
+		return err
+	}
+	_, err := e.durationSetting(herdr.EnvTabGrace, 0) // it closes tabs
+	return err
 }
 
 // stall is the silence after which the leader is told: the flag, else the

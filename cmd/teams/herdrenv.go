@@ -21,8 +21,16 @@ type herdrFlags struct {
 // herdrOff reports whether herdr is switched off in the environment.
 func (e *Env) herdrOff() bool { return herdr.Off("", e.getenv) }
 
+// checkHerdr refuses a setting that neither switches herdr off nor leaves it on.
+func (e *Env) checkHerdr() error {
+	return herdr.CheckToggle("the environment variable "+herdr.EnvToggle, e.Getenv(herdr.EnvToggle))
+}
+
 // herdrClient is the client for a verb that exists for herdr only.
 func (e *Env) herdrClient(f herdrFlags) (*herdr.Client, error) {
+	if err := e.checkHerdr(); err != nil {
+		return nil, err
+	}
 	if e.herdrOff() {
 		return nil, errs.New(errs.HerdrUnavailable, "herdr is switched off, %s is %s", herdr.EnvToggle, e.Getenv(herdr.EnvToggle)).
 			WithHint("%s=auto %s", herdr.EnvToggle, e.again())

@@ -224,3 +224,40 @@ func TestHerdrRunAfterAKill(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 }
+
+// tick takes the same flags about herdr as harness, and settings that are wrong
+// are refused by both.
+func TestHerdrTickFlags(t *testing.T) {
+	t.Parallel()
+	h := herdrtest.New(t)
+	_, _, pane := h.AddWorkspace()
+	s := newTeam(t)
+	s.add("one")
+	inside := s.with("HERDR_SOCKET_PATH="+h.Path, "HERDR_PANE_ID="+pane)
+	shown := func() string {
+		p, _ := h.Get(pane)
+		return fmt.Sprint(p.CustomStatus, p.Tokens, p.Title)
+	}
+	inside.ok("tick", "-q")
+	inside.ok("tick", "-q", "--herdr", "off", "--applies-to", "auto")
+	inside.with("TEAMS_HERDR=0").ok("tick", "-q", "--applies-to", "auto")
+	if line := shown(); strings.Contains(line, "◆") {
+		t.Errorf("nobody asked for %s", line)
+	}
+	inside.with("TEAMS_HERDR=0").ok("tick", "-q", "--herdr", "auto", "--applies-to", "me:it")
+	bound := false
+	for _, r := range h.Requests("") {
+		bound = bound || r.Params["applies_to_source"] == "me:it"
+	}
+	if line := shown(); !strings.Contains(line, "◆") || !bound {
+		t.Errorf("the cell shows %s; bound: %t", line, bound)
+	}
+	s.with("HERDR_SOCKET_PATH="+h.Path).ok("tick", "-q", "--applies-to", "auto") // in no cell
+	for _, verb := range []string{"tick", "harness"} {
+		s.fails(64, "usage", verb, "--herdr", "abc")
+		s.with("TEAMS_HERDR=abc").fails(64, "usage", verb)
+		s.with("TEAMS_TAB_GRACE=abc").fails(64, "usage", verb)
+	}
+	s.with("TEAMS_HERDR=off", "TEAMS_TAB_GRACE=abc").ok("tick", "-q")
+	s.with("TEAMS_HERDR=abc").fails(64, "usage", "herdr", "notify", "T")
+}

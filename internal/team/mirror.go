@@ -50,8 +50,7 @@ func (t *Team) newMirror(ctx context.Context, o HerdrOptions, status *HarnessSta
 	if !here.Inside() && o.Run == "" {
 		return nil, nil
 	}
-	m := &mirror{t: t, runs: &herdr.Runs{Root: t.Root, Dir: filepath.Join(t.TeamDir(), "runs")}, revision: -1}
-	m.run = herdr.Run{Name: filepath.Base(t.Project), Status: herdr.Running}
+	m := t.bareMirror()
 	if o.Run != "" {
 		m.run.Name, m.run.Background, m.saved = o.Run, true, true
 		m.run.Process = &status.Process
@@ -83,6 +82,14 @@ func (t *Team) newMirror(ctx context.Context, o HerdrOptions, status *HarnessSta
 	status.Pane, status.Socket = here.Pane, client.Path
 	m.m.Start()
 	return m, nil
+}
+
+// bareMirror is a mirror that nothing is shown by yet.
+func (t *Team) bareMirror() *mirror {
+	return &mirror{
+		t: t, runs: &herdr.Runs{Root: t.Root, Dir: filepath.Join(t.TeamDir(), "runs")}, revision: -1,
+		run: herdr.Run{Name: filepath.Base(t.Project), Status: herdr.Running},
+	}
 }
 
 // adopt goes on with the latest run of the name that nobody else feeds, as the one
@@ -170,6 +177,15 @@ func (m *mirror) look(ctx context.Context, b *fsboard.Board, revision int64) (er
 	if m.m == nil {
 		return nil
 	}
+	m.m.Set(m.line(now), changed && herdr.MappingOf(now.Status).Set != herdr.Active)
+	if changed {
+		m.m.Notify(herdr.NoticeOf(&before, &now))
+	}
+	return nil
+}
+
+// line is what the cell shows of the team and of the other runs.
+func (m *mirror) line(now herdr.Run) string {
 	list := []herdr.Run{now}
 	if others, _, err := m.runs.List(); err == nil {
 		for _, r := range others {
@@ -178,11 +194,39 @@ func (m *mirror) look(ctx context.Context, b *fsboard.Board, revision int64) (er
 			}
 		}
 	}
-	m.m.Set(herdr.Line(herdr.Visible(list)), changed && herdr.MappingOf(now.Status).Set != herdr.Active)
-	if changed {
-		m.m.Notify(herdr.NoticeOf(&before, &now))
+	return herdr.Line(herdr.Visible(list))
+}
+
+// tickLine shows the team once in the cell that a tick runs in, when it was told
+// what to bind the line to. A harness keeps one up; cron has no cell.
+func (t *Team) tickLine(ctx context.Context, b *fsboard.Board, o TickOptions, r *TickReport) {
+	if o.AppliesTo == "" || o.Getenv == nil {
+		return
 	}
-	return nil
+	here := herdr.FindHere(o.Getenv)
+	if !here.Inside() {
+		return
+	}
+	m := t.bareMirror()
+	now, err := m.lookAtBoard(b)
+	if err == nil {
+		err = m.lookAtTeam(&now)
+	}
+	if err != nil {
+		r.problem(stepHerdr, err)
+		return
+	}
+	client, err := herdr.Open("", o.Getenv)
+	if err != nil {
+		r.problem(stepHerdr, err)
+		return
+	}
+	stage := &herdr.Stage{Client: client, Leases: &herdr.Leases{Root: t.Root}, Here: here, AppliesTo: o.AppliesTo}
+	err = stage.Mirror(ctx, m.line(now))
+	stage.Leases.Note(client.Path, err)
+	if err != nil && !herdr.IsUnavailable(err) {
+		r.problem(stepHerdr, err)
+	}
 }
 
 // lookAtBoard makes a run of the team: done and total are its tasks, and the phase

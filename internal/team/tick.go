@@ -37,6 +37,9 @@ type TickOptions struct {
 	// Getenv finds herdr, for the panes of ours that it no longer knows. Nil:
 	// there is no herdr.
 	Getenv func(string) string
+	// AppliesTo has a tick show its line in herdr once, bound to this source as
+	// by [herdr.Mirror]; "" shows none. A harness has [HerdrOptions].
+	AppliesTo string
 
 	settleWindow time.Duration // how long watched tasks that end one after the other are told of together
 }
@@ -94,6 +97,7 @@ func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickR
 	looking, cancel := context.WithTimeout(ctx, tickPaneTime)
 	defer cancel()
 	t.tickPanes(looking, o.Getenv, &r) // last, as it may be waited for
+	t.tickLine(looking, b, o, &r)
 	return r, ctx.Err()
 }
 
