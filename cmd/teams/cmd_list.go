@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed6990a682/teams/fsboard"
+	"github.com/seed6990a682/teams/internal/fsx"
 	"github.com/seed6990a682/teams/internal/render"
 	"github.com/seed6990a682/teams/internal/team"
 )
@@ -114,23 +115,30 @@ func fillCurrent(v *fsboard.View, mates []team.Teammate) (map[string][]string, e
 	return all, nil
 }
 
+// rosterState is the state of a teammate in a word, dead for one that says it
+// lives and does not.
+func rosterState(t *team.Team, tm team.Teammate) string {
+	if tm.Status != team.StatusStopped && t.Liveness(tm) == fsx.Dead {
+		return "dead"
+	}
+	return tm.Status
+}
+
+// rosterActivity is what a teammate does, or the question that it waits with.
+func rosterActivity(asks map[string][]team.Question, tm team.Teammate) string {
+	if open := asks[tm.Name]; len(open) > 0 {
+		return "blocked · " + team.Awaiting(open)
+	}
+	return tm.Activity
+}
+
 // writeRoster writes the teammates one a line: name, agent, status, liveness,
 // tasks, activity; on a shared session also the host. Whoever waits for a person's answer is blocked.
 func writeRoster(w *render.Writer, t *team.Team, mates []team.Teammate, held map[string][]string) {
 	table := w.Table()
 	asks := t.OpenAsks()
 	for _, tm := range mates {
-		state := tm.Status
-		if tm.Status != team.StatusStopped {
-			if l := t.Liveness(tm).String(); l == "dead" {
-				state = "dead"
-			}
-		}
-		activity := tm.Activity
-		if open := asks[tm.Name]; len(open) > 0 {
-			activity = "blocked · " + team.Awaiting(open)
-		}
-		row := []any{"@" + tm.Name, tm.Kind, tm.Agent, state, heldText(tm.CurrentTask, held[tm.Name]), activity}
+		row := []any{"@" + tm.Name, tm.Kind, tm.Agent, rosterState(t, tm), heldText(tm.CurrentTask, held[tm.Name]), rosterActivity(asks, tm)}
 		if t.Sharing.On {
 			row = slices.Insert(row, 4, any(tm.Host))
 		}

@@ -24,13 +24,17 @@ type statusCmd struct {
 	Line bool   `help:"One line, for prompts and status bars."`
 }
 
+func (c *statusCmd) Help() string {
+	return "With -q it prints the names of the living teammates."
+}
+
 func (c *statusCmd) Run(_ context.Context, e *Env) error {
 	t, b, err := e.open()
 	if err != nil {
 		return err
 	}
 	if c.Name != "" {
-		return c.teammate(e, t)
+		return c.teammate(e, t, b)
 	}
 	attention := fsboard.Filter{States: []fsboard.State{fsboard.StateClaimed, fsboard.StateSubmitted, fsboard.StateVerifying, fsboard.StateFailed, fsboard.StateWaiting}}
 	data, _, err := e.teamData(t, b, attention, 0)
@@ -38,7 +42,13 @@ func (c *statusCmd) Run(_ context.Context, e *Env) error {
 		return err
 	}
 	e.Result(data, func(w *render.Writer) {
-		if c.Line || e.Quiet {
+		switch {
+		case e.Quiet:
+			for _, tm := range stillLiving(t, data.Teammates) {
+				w.Linef("%s", tm.Name)
+			}
+			return
+		case c.Line:
 			w.Linef("%s", statusLine(t, data))
 			return
 		}
@@ -54,13 +64,47 @@ func (c *statusCmd) Run(_ context.Context, e *Env) error {
 }
 
 // teammate shows one teammate.
-func (c *statusCmd) teammate(e *Env, t *team.Team) error {
+func (c *statusCmd) teammate(e *Env, t *team.Team, b *fsboard.Board) error {
 	tm, err := t.Find(c.Name)
 	if err != nil {
 		return err
 	}
-	e.Result(teammateData{tm}, func(w *render.Writer) { writeTeammate(w, t, tm) })
+	line := ""
+	if c.Line && !e.Quiet {
+		if line, err = teammateLine(t, b, tm); err != nil {
+			return err
+		}
+	}
+	e.Result(teammateData{tm}, func(w *render.Writer) {
+		switch {
+		case e.Quiet:
+			w.Linef("%s", tm.Name)
+		case c.Line:
+			w.Linef("%s", line)
+		default:
+			writeTeammate(w, t, tm)
+		}
+	})
 	return nil
+}
+
+// teammateLine is the state of a teammate in one line: what the roster says.
+func teammateLine(t *team.Team, b *fsboard.Board, tm team.Teammate) (string, error) {
+	v, err := b.View()
+	if err != nil {
+		return "", err
+	}
+	one := []team.Teammate{tm}
+	if _, err := fillCurrent(v, one); err != nil {
+		return "", err
+	}
+	line := tm.Name
+	for _, part := range []string{rosterState(t, tm), one[0].CurrentTask, rosterActivity(t.OpenAsks(), tm)} {
+		if part != "" {
+			line += " · " + part
+		}
+	}
+	return line, nil
 }
 
 // writeTeammate writes everything about a teammate.
@@ -93,10 +137,18 @@ func attentionText(t *fsboard.TaskView) string {
 		return "failed: " + firstLine(t.ErrorMessage)
 	case t.State == fsboard.StateWaiting:
 		return "attempt " + strconv.Itoa(t.Attempt) + " failed: " + firstLine(t.ErrorMessage)
+	case t.Status == fsboard.Claimed && couldNotStart(t):
+		return "held by " + t.ClaimedBy + ", its " + firstLine(t.LastGate.Summary())
 	case t.GateFailures > 0:
 		return "held by " + t.ClaimedBy + ", its gate failed " + strconv.Itoa(t.GateFailures) + "x"
 	}
 	return ""
+}
+
+// couldNotStart reports whether the last gate of this claim could not start,
+// which counts as no failure of the worker's and which the leader has to mend.
+func couldNotStart(t *fsboard.TaskView) bool {
+	return t.LastGate != nil && t.LastGate.Verdict == fsboard.VerdictCouldNotStart && t.Claim != nil && t.LastGate.FinishedAt >= t.Claim.ClaimedAt
 }
 
 func firstLine(s string) string {
@@ -120,6 +172,16 @@ func statusLine(t *team.Team, data *teamData) string {
 	parts := []string{countText(data.Counts)}
 	if n := len(stillLiving(t, data.Teammates)); n > 0 {
 		parts = append(parts, living(n))
+	}
+	open := 0
+	for _, asks := range t.OpenAsks() {
+		open += len(asks)
+	}
+	switch {
+	case open == 1:
+		parts = append(parts, "1 question")
+	case open > 1:
+		parts = append(parts, strconv.Itoa(open)+" questions")
 	}
 	return strings.Join(parts, " · ")
 }
