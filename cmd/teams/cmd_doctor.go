@@ -26,7 +26,7 @@ type doctorCmd struct {
 }
 
 func (c *doctorCmd) Help() string {
-	return "Exit 1 when it found at least one error. Without a flag it changes nothing."
+	return "Exit 1 when it found at least one error. Without a flag it changes nothing. With -q it prints the codes of what it found, and nothing when all is well."
 }
 
 // doctorData is the data of doctor.
@@ -84,7 +84,15 @@ func (c *doctorCmd) Run(ctx context.Context, e *Env) error {
 	if data.Findings == nil {
 		data.Findings = []fsboard.Finding{}
 	}
-	text := func(w *render.Writer) { writeDoctor(w, &data, b.Dir()) }
+	text := func(w *render.Writer) {
+		if e.Quiet {
+			for _, f := range data.Findings {
+				w.Linef("%s", f.Code)
+			}
+			return
+		}
+		writeDoctor(w, &data, b.Dir())
+	}
 	failures := 0
 	for _, f := range data.Findings {
 		if f.Severity == fsboard.SeverityError {

@@ -24,6 +24,10 @@ type logCmd struct {
 	Follow bool      `help:"Go on showing what happens, until interrupted."`
 }
 
+func (c *logCmd) Help() string {
+	return "With -q it prints the tasks that something has happened to, each once; with --follow that of each event as it comes."
+}
+
 func (c *logCmd) Run(ctx context.Context, e *Env) error {
 	t, b, err := e.open()
 	if err != nil {
@@ -52,6 +56,10 @@ func (c *logCmd) Run(ctx context.Context, e *Env) error {
 		Events []fsboard.Event `json:"events"`
 		Total  int             `json:"total"`
 	}{events, len(events)}, func(w *render.Writer) {
+		if e.Quiet {
+			writeEventTasks(w, events)
+			return
+		}
 		shown := events[len(events)-w.Shown(len(events), 0):]
 		writeEvents(w, shown)
 		w.Showing(len(shown), len(events))
@@ -60,6 +68,17 @@ func (c *logCmd) Run(ctx context.Context, e *Env) error {
 		}
 	})
 	return nil
+}
+
+// writeEventTasks writes the tasks that something has happened to, each once.
+func writeEventTasks(w *render.Writer, events []fsboard.Event) {
+	seen := map[string]bool{}
+	for i := range events {
+		if id := events[i].Task; id != "" && !seen[id] {
+			seen[id] = true
+			w.Linef("%s", id)
+		}
+	}
 }
 
 func writeEvents(w *render.Writer, events []fsboard.Event) {
@@ -84,6 +103,10 @@ func (c *logCmd) follow(ctx context.Context, e *Env, t *team.Team, b *fsboard.Bo
 			ev := &events[i]
 			f.After, f.Since = ev.Rev, 0
 			err := e.Stream(ev, func(w *render.Writer) {
+				if e.Quiet {
+					writeEventTasks(w, events[i:i+1])
+					return
+				}
 				w.Row(ev.Task, time.UnixMilli(ev.At).Local().Format(time.TimeOnly), ev.Describe())
 			})
 			if err != nil {

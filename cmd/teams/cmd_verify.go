@@ -33,7 +33,8 @@ type verifyCmd struct {
 
 func (c *verifyCmd) Help() string {
 	return "Exit codes: 0 it passed; 1 it did not; 4 the task has no gate, or its gate belongs to another host; 124 it ran into its limit. " +
-		"Several words of CMD are passed as they are, a single one is a line for the shell."
+		"Several words of CMD are passed as they are, a single one is a line for the shell. " +
+		"With -q it prints the task, or the log of CMD."
 }
 
 // SetCommand takes what stands after --.
@@ -66,6 +67,14 @@ func (c *verifyCmd) Run(ctx context.Context, e *Env) error {
 		Receipt fsboard.Receipt `json:"receipt"`
 	}{r}
 	text := func(w *render.Writer) {
+		switch {
+		case e.Quiet && c.ID != "":
+			w.Linef("%s", taskIDArg(c.ID))
+			return
+		case e.Quiet:
+			w.Linef("%s", r.Log)
+			return
+		}
 		if r.Verdict != fsboard.VerdictPassed || w.Expanded() {
 			w.Block(team.GateTail(r.Log))
 		}

@@ -21,7 +21,8 @@ type watchCmd struct {
 
 func (c *watchCmd) Help() string {
 	return "A harness or tick sends the notice (event settled), one for tasks that end close together, in the order asked. " +
-		"What has ended already is returned at once and not told again. wait is the form that blocks."
+		"What has ended already is returned at once and not told again. wait is the form that blocks. " +
+		"With -q it prints the id of the watch, and nothing when all have ended."
 }
 
 func (c *watchCmd) Run(ctx context.Context, e *Env) error {
@@ -54,13 +55,22 @@ func (c *watchCmd) Run(ctx context.Context, e *Env) error {
 	for _, v := range settled {
 		lines = append(lines, render.Pairs("id", v.ID, "status", string(v.State), "subject", v.Subject))
 	}
-	e.Operation(render.Operation{
-		Tool: "watch", Call: render.Given("ids", w.Tasks),
-		Return: render.Pairs("settled", lines, "pending", ids(pending)),
-	}, struct {
+	data := struct {
 		Watch   string              `json:"watch"` // "" when all have ended already
 		Settled []*fsboard.TaskView `json:"settled"`
 		Pending []*fsboard.TaskView `json:"pending"`
-	}{w.ID, settled, pending})
+	}{w.ID, settled, pending}
+	if e.Quiet {
+		e.Result(data, func(out *render.Writer) {
+			if w.ID != "" {
+				out.Linef("%s", w.ID)
+			}
+		})
+		return nil
+	}
+	e.Operation(render.Operation{
+		Tool: "watch", Call: render.Given("ids", w.Tasks),
+		Return: render.Pairs("settled", lines, "pending", ids(pending)),
+	}, data)
 	return nil
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -67,5 +68,44 @@ func TestStatusTellsOfGatesThatCannotStart(t *testing.T) {
 	ann.ok("claim")
 	if told() {
 		t.Error("the gate of the claim before")
+	}
+}
+
+// TestQuiet prints what a script goes on with, and nothing else.
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.add("one", "--verify", "test -e ok")
+	s.add("two")
+	ann := s.as("ann")
+	ann.ok("claim", "t_1")
+	want := func(got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	want(s.ok("log", "-q"), "t_1\nt_2")
+	want(s.ok("log", "t_2", "-q"), "t_2")
+	want(ann.exits(1, "verify", "1", "-q").out, "t_1\n")
+	want(s.ok("doctor", "-q"), "")
+	s.sh("touch ok")
+	want(ann.ok("verify", "t_1", "-q"), "t_1")
+	if log := ann.ok("verify", "-q", "--", "echo hi"); !strings.HasSuffix(log, ".log") || len(strings.Fields(log)) != 1 {
+		t.Errorf("the log of a command: %q", log)
+	}
+
+	id := s.ok("watch", "t_2", "t_1", "-q")
+	if _, err := os.Stat(s.team("watches", id+".json")); err != nil {
+		t.Error(err)
+	}
+	ann.ok("submit", "t_1")
+	want(s.ok("watch", "t_1", "-q"), "")
+
+	if err := os.Chmod(s.team("session.json"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.run("doctor", "-q").out; got == "" || strings.ContainsAny(got, " /") {
+		t.Errorf("findings: %q", got)
 	}
 }
