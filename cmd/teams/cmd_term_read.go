@@ -41,7 +41,7 @@ func (c *termReadCmd) Run(ctx context.Context, e *Env) error {
 	}
 	// What is printed has been read, and what could not be printed has not.
 	return terminals.Read(ctx, c.ID, team.LeaderName, c.MaxChars, func(_ *term.Terminal, out term.Output) error {
-		return e.Stream(readData{out.Text, out.Mode, out.Truncated}, func(w *render.Writer) {
+		return e.Deliver(readData{out.Text, out.Mode, out.Truncated}, func(w *render.Writer) {
 			switch {
 			case out.Mode == term.ModeNone && !e.Quiet:
 				w.Linef("no new output")

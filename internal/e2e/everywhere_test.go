@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 )
@@ -102,6 +103,22 @@ func TestClosedOutputKeepsMail(t *testing.T) {
 	if got := s.recv(); len(got) != 1 || got[0].Body != "yes" {
 		t.Errorf("the reply is lost: %v", got)
 	}
+}
+
+// TestClosedOutputKeepsTerminal: what a terminal printed is read once, too.
+func TestClosedOutputKeepsTerminal(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.ok("term", "open", "-q")
+	defer s.run("term", "close", id)
+	s.ok("term", "send", id, "echo o''ut")
+	eventually(t, "the output", func() bool { return strings.Contains(s.run("term", "read", id).out, "out") })
+	s.ok("term", "send", id, "echo mo''re")
+	time.Sleep(300 * time.Millisecond)
+	if r := s.sh("teams term read " + id + " >&-"); r.code != 1 || !strings.Contains(r.err, "it is closed") {
+		t.Errorf("%s", r)
+	}
+	eventually(t, "the output again", func() bool { return strings.Contains(s.run("term", "read", id).out, "more") })
 }
 
 // onTerminal runs teams at a terminal of its own and returns what appears. It
