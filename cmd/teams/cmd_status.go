@@ -95,11 +95,12 @@ func teammateLine(t *team.Team, b *fsboard.Board, tm team.Teammate) (string, err
 		return "", err
 	}
 	one := []team.Teammate{tm}
-	if _, err := fillCurrent(v, one); err != nil {
+	held, err := fillCurrent(v, one)
+	if err != nil {
 		return "", err
 	}
 	line := tm.Name
-	for _, part := range []string{rosterState(t, tm), one[0].CurrentTask, rosterActivity(t.OpenAsks(), tm)} {
+	for _, part := range []string{rosterState(t, tm), heldText(one[0].CurrentTask, held[tm.Name]), rosterActivity(t.OpenAsks(), tm)} {
 		if part != "" {
 			line += " · " + part
 		}
