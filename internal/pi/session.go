@@ -100,6 +100,77 @@ func RepairSession(path string) (r Repair, err error) {
 	return r, err
 }
 
+// CopySession writes the conversation of a session file to a new one whose first
+// line says that pi is to work in dir; all that follows is the same, and so is
+// the file that it comes from. That one was repaired before, and no pi writes to
+// it. The error is fs.ErrExist when to is there.
+func CopySession(from, to, dir string) (err error) {
+	f, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	head := make([]byte, min(info.Size(), maxSessionHead))
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	moved, err := withCwd(line, dir)
+	if err != nil {
+		return errs.New(errs.Corrupt, "the session file does not begin with the line of a session: %w", err).WithPath(from)
+	}
+	return fsx.PublishFunc(to, func(w io.Writer) error {
+		if _, err := w.Write(moved); err != nil {
+			return err
+		}
+		n := int64(len(line))
+		_, err := io.Copy(w, io.NewSectionReader(f, n, info.Size()-n))
+		return err
+	})
+}
+
+// withCwd is the first line of a session file with another directory; its other
+// members, and their order, stay.
+func withCwd(line []byte, dir string) ([]byte, error) {
+	cwd, err := json.Marshal(dir)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.Join(err, errors.New("it is no object"))
+	}
+	var moved []byte
+	done, found := int64(0), false // what of line is in moved
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+		if end := d.InputOffset(); name == "cwd" {
+			moved = append(append(moved, line[done:end-int64(len(value))]...), cwd...)
+			done, found = end, true
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if !found { // there are other members, or it would be no session
+		end := d.InputOffset() - 1
+		moved = append(append(append(moved, line[:end]...), `,"cwd":`...), cwd...)
+		done = end
+	}
+	return append(moved, line[done:]...), nil
+}
+
 // guardSession makes the session file readable for its owner alone. Pi creates
 // it when the model has answered for the first time, as the umask has it, and
 // that may be meant for the files of the project.

@@ -83,6 +83,48 @@ func TestRepairSession(t *testing.T) {
 	}
 }
 
+func TestCopySession(t *testing.T) {
+	const rest = `{"type":"message","cwd":"/old","message":{}}` + "\n\x00not json\n" + `{"torn`
+	for _, test := range []struct{ head, want string }{
+		{`{"type":"session","version":3,"id":"01a2","cwd":"/old","parentSession":"/x"}`, `{"type":"session","version":3,"id":"01a2","cwd":"/new \"dir","parentSession":"/x"}`},
+		{`{"cwd":"/older", "id":"a" , "type":"session", "cwd" : null }`, `{"cwd":"/new \"dir", "id":"a" , "type":"session", "cwd" : "/new \"dir" }`},
+		{`{"type":"session","id":"a"}`, `{"type":"session","id":"a","cwd":"/new \"dir"}`},
+	} {
+		dir := t.TempDir()
+		from, to := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+		before := test.head + "\n" + rest + strings.Repeat("x", 200000)
+		if err := os.WriteFile(from, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := CopySession(from, to, `/new "dir`); err != nil {
+			t.Errorf("%s: %v", test.head, err)
+			continue
+		}
+		if got := read(t, to); got != test.want+before[len(test.head):] {
+			t.Errorf("%s: is %.200q", test.head, got)
+		}
+		if read(t, from) != before {
+			t.Errorf("%s: the original has changed", test.head)
+		}
+		if err := CopySession(from, to, "/other"); !errors.Is(err, os.ErrExist) {
+			t.Errorf("again: %v", err)
+		}
+	}
+	dir := t.TempDir()
+	for _, bad := range []string{"", "[]", `{"type":"session"`, "words"} {
+		from, to := filepath.Join(dir, "bad"), filepath.Join(dir, "none")
+		if err := os.WriteFile(from, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := CopySession(from, to, "/new"); errs.CodeOf(err) != errs.Corrupt {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if _, err := os.Lstat(to); !os.IsNotExist(err) {
+			t.Errorf("%q: there is a copy, %v", bad, err)
+		}
+	}
+}
+
 func TestActivityLine(t *testing.T) {
 	for _, test := range []struct {
 		a    Activity

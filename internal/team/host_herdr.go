@@ -95,6 +95,9 @@ func (d *herdrDriver) start(ctx context.Context) (err error) {
 	if d.spawner.Leases.Max, err = herdr.MaxPanes(os.Getenv); err != nil {
 		return err
 	}
+	if err := d.prepareConversation(ctx); err != nil {
+		return err
+	}
 	self, err := fsx.Self()
 	if err != nil {
 		return err

@@ -39,10 +39,8 @@ func (p Place) piStartLock() string { return filepath.Join(p.TeamDir(), "pi-star
 var extensionTools = [...]string{"send_message", "task_list", "task_claim", "task_submit"}
 
 func (d *piDriver) start(ctx context.Context) error {
-	if r, err := pi.RepairSession(d.tm.SessionFile); err != nil {
+	if err := d.prepareConversation(ctx); err != nil {
 		return err
-	} else if r.Cut > 0 {
-		d.log.Event("the last line of the conversation was torn; %d bytes of it are kept in %s", r.Cut, r.Kept)
 	}
 	c := pi.Config{
 		Dir: d.tm.Cwd, Env: d.environ(), Session: d.tm.SessionFile,

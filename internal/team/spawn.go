@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/seed6990a682/teams/agentdefs"
@@ -298,7 +297,7 @@ func (t *Team) newResident(r *SpawnRequest, p *prepared) Teammate {
 	if r.Kind == KindPi || r.Kind == KindHerdr && len(r.Command) == 0 {
 		// One for each life, so that a new one does not go on with an old one's
 		// conversation unless it is revived.
-		tm.SessionFile = filepath.Join(t.TeammateDir(r.Name), "session-"+p.spawnID[:8]+".jsonl")
+		tm.SessionFile = t.conversationFile(r.Name, p.spawnID)
 	}
 	if r.Revive != nil {
 		tm.TaskID = r.Revive.TaskID

@@ -128,6 +128,9 @@ func (t *Team) undoSpawn(ctx context.Context, tm Teammate, old *formerLife, mine
 	if err := t.closeLedger(now); err != nil {
 		return err
 	}
+	if err := t.dropConversation(now); err != nil {
+		return err
+	}
 	if err := t.restoreFiles(tm.Name, old); err != nil {
 		return err
 	}
