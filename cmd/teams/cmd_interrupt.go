@@ -19,7 +19,7 @@ type interruptCmd struct {
 }
 
 func (c *interruptCmd) Help() string {
-	return "The messages of the turn count as read. Exit 0 also when no turn was running; exit 4 when it has no living host."
+	return "The messages of the turn count as read. Exit 0 also when no turn was running; exit 4 when it has no living host, 75 when its turn does not end."
 }
 
 func (c *interruptCmd) Run(ctx context.Context, e *Env) error {

@@ -183,6 +183,49 @@ func TestPiEnds(t *testing.T) {
 	})
 }
 
+// A pi that does not answer keeps its host from nothing: an interrupt says that
+// the turn goes on, and the teammate is shut down as any other.
+func TestPiStoppedIsInterrupted(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *site, m *pitest.Model) {
+		for _, how := range [][]string{{"--now"}, nil} {
+			s.ok("spawn", "ann", "worker", "RUN touch "+s.base+"/on; sleep 600")
+			s.waitFile("on")
+			r := s.working("ann")
+			if err := syscall.Kill(r.Child.PID, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			e := s.fails(75, "busy", "interrupt", "ann")
+			if !strings.Contains(e.Error.Message, "ann does not end its turn") || e.Error.Hint != "teams shutdown ann --now" {
+				t.Errorf("%+v", e.Error)
+			}
+			if exists(s.team("ann", "interrupt")) {
+				t.Error("the request is still there")
+			}
+			if how != nil {
+				began := time.Now()
+				s.ok(append([]string{"shutdown", "ann"}, how...)...)
+				if took := time.Since(began); took > 25*time.Second {
+					t.Errorf("%q took %s", how, took)
+				}
+			} else {
+				// It goes on as if nothing had been.
+				if err := syscall.Kill(r.Child.PID, syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+				s.becomes("ann", "idle", func(r resident) bool { return r.Status == "idle" })
+				s.ok("send", "ann", "SAY hello")
+				s.becomes("ann", "idle after another turn", func(r resident) bool { return r.Status == "idle" && strings.Contains(s.run("activity", "ann").out, "hello") })
+				s.ok("shutdown", "ann")
+			}
+			s.noProcess()
+			if err := os.Remove(filepath.Join(s.base, "on")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // waitFile waits until a file of the site is there.
 func (s *site) waitFile(name string) {
 	s.t.Helper()

@@ -306,7 +306,7 @@ func (h *host) update(ctx context.Context, change func(*Teammate)) error {
 }
 
 // look reads what was asked of the host: an end, or with true an interrupt,
-// which is taken. errReplaced: the life is over.
+// which takeInterrupt takes. errReplaced: the life is over.
 func (h *host) look() (stop string, interrupt bool, err error) {
 	tm, err := h.t.Read(h.tm.Name)
 	switch {
@@ -320,9 +320,12 @@ func (h *host) look() (stop string, interrupt bool, err error) {
 	if tm.Stop != "" {
 		h.mark(tm.Stop)
 	}
-	interrupt = os.Remove(h.t.interruptFile(h.tm.Name)) == nil
-	return h.stopMode(), interrupt, nil
+	return h.stopMode(), fileExists(h.t.interruptFile(h.tm.Name)), nil
 }
+
+// takeInterrupt takes the request to abort the turn away, and reports whether it
+// still stood.
+func (h *host) takeInterrupt() bool { return os.Remove(h.t.interruptFile(h.tm.Name)) == nil }
 
 // mark notes that an end was asked for. Now cannot be taken back.
 func (h *host) mark(stop string) {
@@ -340,7 +343,8 @@ func (h *host) stopMode() string {
 }
 
 // interruptFile asks a host to abort the running turn. It is taken away by the
-// host that has seen it.
+// host that has seen it, or for pi has carried it out, and otherwise by whoever
+// asked, when the time for it is over.
 func (p Place) interruptFile(name string) string {
 	return filepath.Join(p.TeamDir(), name, "interrupt")
 }

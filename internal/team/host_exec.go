@@ -41,9 +41,12 @@ func (d *execDriver) start(context.Context) error {
 
 func (d *execDriver) run(ctx context.Context) error {
 	for {
-		stop, _, err := d.look() // an interrupt of nothing is done
+		stop, interrupt, err := d.look()
 		if err != nil || stop != "" || ctx.Err() != nil {
 			return err
+		}
+		if interrupt {
+			d.takeInterrupt() // there is no turn to abort
 		}
 		pause := longestWait
 		d.noteOutput(ctx, nil) // what a full disk has left undone
@@ -193,7 +196,7 @@ func (d *execDriver) attend(ctx context.Context, child fsx.Process, ended <-chan
 			r.stopped, killing = true, true
 			d.log.Event("ending the turn")
 			kill()
-		case interrupt:
+		case interrupt && d.takeInterrupt():
 			r.interrupted, killing = true, true
 			d.log.Event("interrupted")
 			kill()

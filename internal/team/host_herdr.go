@@ -151,7 +151,7 @@ func (d *herdrDriver) run(ctx context.Context) error {
 		if err != nil || stop != "" || ctx.Err() != nil {
 			return err
 		}
-		if interrupt {
+		if interrupt && d.takeInterrupt() {
 			d.log.Event("interrupted")
 			if err := d.control().Keys(ctx, d.target, "esc"); err != nil {
 				d.log.Event("%v", err)

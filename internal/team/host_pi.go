@@ -123,10 +123,7 @@ func (d *piDriver) run(ctx context.Context) error {
 			return err
 		}
 		if interrupt {
-			d.log.Event("interrupted")
-			if err := d.pi.Interrupt(ctx); err != nil && ctx.Err() == nil {
-				d.log.Event("%v", err)
-			}
+			d.interrupt(ctx)
 		}
 		d.deliver(prompts, pi.Steer)
 		d.deliver(prompts, pi.FollowUp)
@@ -139,6 +136,27 @@ func (d *piDriver) run(ctx context.Context) error {
 		case <-ticker.C:
 			d.flush(ctx)
 		}
+	}
+}
+
+// abortLimit is how long pi has to abort its turn. The host looks at nothing else
+// meanwhile, so that what is delivered next is no part of that turn.
+const abortLimit = 5 * time.Second
+
+// interrupt aborts the running turn. The request stands, and is tried again,
+// until that is done or whoever asked has given up.
+func (d *piDriver) interrupt(ctx context.Context) {
+	wait, cancel := context.WithTimeout(ctx, abortLimit)
+	defer cancel()
+	switch err := d.pi.Interrupt(wait); {
+	case err == nil:
+		d.takeInterrupt()
+		d.log.Event("interrupted")
+	case ctx.Err() != nil:
+	case wait.Err() != nil:
+		d.log.Event("pi has not aborted its turn within %v", abortLimit)
+	default:
+		d.log.Event("%v", err)
 	}
 }
 
@@ -177,7 +195,7 @@ func (d *piDriver) awaitIdle(ctx context.Context) {
 		if stop, interrupt, err := d.look(); err != nil || stop == StopNow {
 			return
 		} else if interrupt {
-			_ = d.pi.Interrupt(ctx)
+			d.interrupt(ctx)
 		}
 	}
 }

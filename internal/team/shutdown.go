@@ -19,7 +19,7 @@ import (
 
 const (
 	shutdownLook = 50 * time.Millisecond // how often the end is looked for
-	hostAnswers  = 10 * time.Second      // a host that lives has begun to end by then
+	hostAnswers  = 10 * time.Second      // a host that lives has begun to end by then, or aborted a turn
 )
 
 // Shutdown ends a resident: its host lets the running turn end for up to 30 s,
@@ -181,56 +181,6 @@ func (t *Team) silentHost(tm Teammate, now bool) error {
 		_ = handle.Signal(syscall.SIGKILL)
 	}
 	return nil
-}
-
-// Interrupt aborts the running turn of a resident, which lives on. It returns
-// when the host has seen it; false: there was no turn to abort.
-func (t *Team) Interrupt(ctx context.Context, name string) (Teammate, bool, error) {
-	tm, err := t.Find(name)
-	if err != nil {
-		return tm, false, err
-	}
-	held, err := fsx.Held(t.AliveLock(name))
-	switch {
-	case err != nil:
-		return tm, false, err
-	case !tm.Resident():
-		return tm, false, errs.New(errs.Conflict, "%s is a %s, which nobody hosts", name, tm.Kind).WithHint("interrupt it where it runs")
-	case tm.Status == StatusStopped || !held:
-		return tm, false, errs.New(errs.Stopped, "%s has no living host", name).WithHint("teams status %s", name)
-	case tm.Status != StatusWorking:
-		return tm, false, nil
-	}
-	path := t.interruptFile(name)
-	if err := fsx.Publish(path, []byte(tm.SpawnID+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
-		return tm, false, err
-	}
-	for end := time.Now().Add(hostAnswers); ; time.Sleep(10 * time.Millisecond) {
-		if !fileExists(path) {
-			break
-		}
-		if ctx.Err() != nil || time.Now().After(end) {
-			// A host that answers later must not abort another turn for it.
-			if os.Remove(path) == nil {
-				return tm, false, errors.Join(context.Cause(ctx), errs.New(errs.Busy, "the host of %s does not answer", name).WithHint("teams shutdown %s --now", name))
-			}
-			break
-		}
-	}
-	return t.awaitIdle(ctx, tm)
-}
-
-// awaitIdle waits for the end of an aborted turn.
-func (t *Team) awaitIdle(ctx context.Context, tm Teammate) (Teammate, bool, error) {
-	for end := time.Now().Add(hostAnswers); ; time.Sleep(10 * time.Millisecond) {
-		now, err := t.Read(tm.Name)
-		if err != nil || now.SpawnID != tm.SpawnID {
-			return tm, true, err
-		}
-		if now.Status != StatusWorking || ctx.Err() != nil || time.Now().After(end) {
-			return now, true, context.Cause(ctx)
-		}
-	}
 }
 
 // ShutdownAll ends every resident, beside each other, and returns those that
