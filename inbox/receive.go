@@ -14,6 +14,9 @@ import (
 // Receiving says how messages are received.
 type Receiving struct {
 	Max int // at most so many; 0: all there are
+	// MaxBytes bounds the bodies that ReceiveAll hands over at once, but for one
+	// message, which always goes; 0: as much as it takes.
+	MaxBytes int64
 	// Accept says whether a message is for this reader. One that is not is
 	// left where it lies, unless Accept itself marks it. Nil accepts all. While
 	// it runs no receiver shows the message.

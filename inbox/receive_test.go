@@ -130,6 +130,30 @@ func TestReceiveAllIsBounded(t *testing.T) {
 	}
 }
 
+// TestReceiveAllMaxBytes: no more than the caller wants, but for one message.
+func TestReceiveAllMaxBytes(t *testing.T) {
+	b := newBox(t)
+	for i, size := range []int{300, 300, 400, 1, 2000, 1, 2000} {
+		if err := b.Publish(message(fmt.Sprint(i), "bob", pattern(size))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range [][]string{{"0", "1", "2"}, {"3"}, {"4"}, {"5"}, {"6"}, nil} {
+		var ids []string
+		n, problems, err := b.ReceiveAll(Receiving{MaxBytes: 1000}, func(list []*Message) error {
+			for _, m := range list {
+				ids = append(ids, m.ID)
+			}
+			return nil
+		})
+		if n != len(want) || err != nil {
+			t.Errorf("%d, want %d: %v", n, len(want), err)
+		}
+		wantNone(t, problems)
+		wantIDs(t, ids, want...)
+	}
+}
+
 // TestReceiveAllFewFiles: no more is taken at once than may be open.
 func TestReceiveAllFewFiles(t *testing.T) {
 	b := newBox(t)

@@ -13,7 +13,7 @@ var batchBytes int64 = 64 << 20
 // that prints a single value does: every message is locked and read, show gets
 // them together, and they are marked when it has returned. When it fails all
 // stay unread and none counts as shown. r.Show is not used. What exceeds 64 MiB,
-// or the number of files that the process may open, is left for the next call.
+// or r.MaxBytes, or the number of files that the process may open, is left for the next call.
 func (b *Box) ReceiveAll(r Receiving, show func([]*Message) error) (shown int, problems []error, err error) {
 	var all []taken
 	defer func() {
@@ -24,6 +24,10 @@ func (b *Box) ReceiveAll(r Receiving, show func([]*Message) error) (shown int, p
 	var list []*Message
 	size := int64(0)
 	problems, err = b.each(&r, func(t *taken) (bool, error) {
+		if r.MaxBytes > 0 && len(list) > 0 && size+t.m.Size > r.MaxBytes {
+			t.release() // it comes with the next call
+			return false, nil
+		}
 		all, list = append(all, *t), append(list, t.m)
 		size += t.m.Size
 		return size < batchBytes && (r.Max <= 0 || len(list) < r.Max), nil

@@ -84,6 +84,40 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestLargeTurns gives a teammate much large mail at once: its host hands it over
+// in pieces, and stays small.
+func TestLargeTurns(t *testing.T) {
+	t.Parallel()
+	s := newTeam(t)
+	const n, size = 30, 2<<20 - 1000
+	file := filepath.Join(s.base, "large")
+	write(t, file, strings.Repeat("0123456789 large\n", size/17))
+	got := filepath.Join(s.base, "got")
+	s.spawnExec("bot", "", "grep -c 'large$' >> "+got+"; "+s.until("on"))
+	s.send("bot", "first")
+	s.working("bot")
+	for range n {
+		s.ok("send", "bot", "@"+file, "-q")
+	}
+	s.goOn("on")
+	s.noMail("bot")
+	s.idle("bot", 2)
+	sum, most := 0, 0
+	for line := range strings.Lines(read(t, got)) {
+		var lines int
+		if _, err := fmt.Sscan(line, &lines); err != nil {
+			t.Fatal(err)
+		}
+		sum, most = sum+lines, max(most, lines)
+	}
+	if each := size / 17; sum != n*each || most > 2*each {
+		t.Errorf("%d lines in all, %d at most; a message has %d", sum, most, each)
+	}
+	if peak := peakMemory(s.resident("bot").PID); peak > 100<<20 {
+		t.Errorf("the host had %d MiB", peak>>20)
+	}
+}
+
 // TestInterrupt aborts a turn of a teammate, which lives on; its mail counts as
 // read.
 func TestInterrupt(t *testing.T) {

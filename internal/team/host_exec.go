@@ -17,8 +17,13 @@ import (
 	"github.com/seed6990a682/teams/internal/fsx"
 )
 
-// maxWakeMessages is how many messages one wake hands over.
-const maxWakeMessages = 50
+const (
+	// maxWakeMessages is how many messages one wake hands over.
+	maxWakeMessages = 50
+	// maxWakeBytes is how much they have together, unless one alone has more. A
+	// host needs a multiple of it.
+	maxWakeBytes = 4 << 20
+)
 
 // execDriver runs a command once per wake, with the messages on its input. Exit
 // status 0 marks them read.
@@ -75,7 +80,7 @@ var errWake = errors.New("the wake failed")
 func (d *execDriver) wake(ctx context.Context) error {
 	who := Identity{Name: d.tm.Name, SpawnID: d.tm.SpawnID, Agent: d.tm.Agent}
 	var turn *turnResult
-	_, _, problems, err := d.t.Receive(ctx, ReceiveRequest{Who: who, Max: maxWakeMessages, Batch: func(list []*inbox.Message, _ int) error {
+	_, _, problems, err := d.t.Receive(ctx, ReceiveRequest{Who: who, Max: maxWakeMessages, MaxBytes: maxWakeBytes, Batch: func(list []*inbox.Message, _ int) error {
 		var err error
 		if turn, err = d.turn(ctx, list); err != nil {
 			return err

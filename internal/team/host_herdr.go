@@ -265,7 +265,7 @@ func (d *herdrDriver) deliver(ctx context.Context, later bool) {
 	who := Identity{Name: d.tm.Name, SpawnID: d.tm.SpawnID, Agent: d.tm.Agent}
 	var why error
 	n, _, problems, err := d.t.Receive(ctx, ReceiveRequest{
-		Who: who, Max: maxWakeMessages, Only: func(m *inbox.Message) bool { return (m.Later != "") == later },
+		Who: who, Max: maxWakeMessages, MaxBytes: maxWakeBytes, Only: func(m *inbox.Message) bool { return (m.Later != "") == later },
 		Batch: func(list []*inbox.Message, _ int) error {
 			d.assigned(list)
 			if why = d.control().Send(ctx, d.target, strings.TrimRight(promptText(list), "\n")); why != nil {

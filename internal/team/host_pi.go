@@ -25,6 +25,7 @@ type piDriver struct {
 	mu       sync.Mutex // guards what follows
 	wg       sync.WaitGroup
 	carrying map[pi.Mode]int // deliveries that are under way
+	carried  int64           // bytes of their messages
 	retry    retry
 	line     string   // text that may still grow, not in the log yet
 	used     pi.Usage // not in the record yet
@@ -204,7 +205,7 @@ func (d *piDriver) awaitIdle(ctx context.Context) {
 // what is being delivered.
 func (d *piDriver) deliver(ctx context.Context, mode pi.Mode) {
 	d.mu.Lock()
-	busy := d.carrying[mode] > 0 && mode == pi.FollowUp || d.retry.early()
+	busy := d.carrying[mode] > 0 && mode == pi.FollowUp || d.carried >= maxWakeBytes || d.retry.early()
 	d.mu.Unlock()
 	if busy || !d.hasMail(mode) {
 		return
@@ -261,8 +262,9 @@ func (d *piDriver) carry(ctx context.Context, mode pi.Mode, taken func()) {
 	var why error
 	outcome := pi.Pending
 	n, _, problems, err := d.t.Receive(ctx, ReceiveRequest{
-		Who: who, Max: maxWakeMessages, Only: func(m *inbox.Message) bool { return modeOf(m) == mode },
+		Who: who, Max: maxWakeMessages, MaxBytes: maxWakeBytes, Only: func(m *inbox.Message) bool { return modeOf(m) == mode },
 		Batch: func(list []*inbox.Message, _ int) error {
+			defer d.carries(list)()
 			taken()
 			d.assigned(list)
 			outcome, why = d.pi.Prompt(ctx, promptID(list), promptText(list), mode)
@@ -289,6 +291,21 @@ func (d *piDriver) carry(ctx context.Context, mode pi.Mode, taken func()) {
 	default:
 		d.wakeFailed(ctx, &d.retry, err.Error())
 	}
+}
+
+// carries counts messages as carried until the function that it returns is called.
+func (d *piDriver) carries(list []*inbox.Message) (done func()) {
+	var n int64
+	for _, m := range list {
+		n += m.Size
+	}
+	add := func(n int64) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.carried += n
+	}
+	add(n)
+	return func() { add(-n) }
 }
 
 // promptID names a prompt by its messages, so that the same is not sent twice.

@@ -14,6 +14,8 @@ import (
 type ReceiveRequest struct {
 	Who Identity
 	Max int // at most so many; 0: all there are
+	// MaxBytes is how much Batch gets at most, or one message; 0: no matter.
+	MaxBytes int64
 	// Only says which messages are wanted now; the others stay unread. Nil wants
 	// all.
 	Only func(*inbox.Message) bool
@@ -48,7 +50,7 @@ func (t *Team) Receive(ctx context.Context, r ReceiveRequest) (shown, left int, 
 	if err := o.check(); err != nil {
 		return 0, 0, problems, err
 	}
-	rec := inbox.Receiving{Max: r.Max, Show: r.Show, Accept: o.accept(ctx)}
+	rec := inbox.Receiving{Max: r.Max, MaxBytes: r.MaxBytes, Show: r.Show, Accept: o.accept(ctx)}
 	if r.Only != nil {
 		all := rec.Accept
 		rec.Accept = func(m *inbox.Message) (bool, error) {
