@@ -41,7 +41,7 @@ func TestHerdrHost(t *testing.T) {
 	s.becomes("ann", "idle again", func(r resident) bool { return r.Status == "idle" && r.Turns >= 2 }) // it was asked for its report too
 	mu.Lock()
 	all := strings.Join(prompts, "\n")
-	if len(prompts) < 2 || prompts[0] != "look at the parser" || !strings.Contains(all, `event="unfinished"`) || !strings.Contains(all, `<agent-message from="leader"`) {
+	if len(prompts) < 2 || prompts[0] != "You are ann, a teammate of role worker.\n\nlook at the parser" || !strings.Contains(all, `event="unfinished"`) || !strings.Contains(all, `<agent-message from="leader"`) {
 		t.Errorf("prompts: %q", prompts)
 	}
 	mu.Unlock()

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,7 +26,7 @@ func TestPiResumeWorktree(t *testing.T) {
 				t.Fatalf("life %d works in %s, and its worktree is %s", i, got, r.Worktree)
 			}
 			all := m.Requests()
-			if last := all[len(all)-1]; last.Count("user", "RUN echo zebra; pwd > where") < 1 {
+			if last := all[len(all)-1]; !slices.ContainsFunc(users(last), func(text string) bool { return strings.HasSuffix(text, "RUN echo zebra; pwd > where") }) {
 				t.Errorf("life %d: the conversation is gone: %+v", i, last.Messages)
 			}
 			s.ok(strings.Fields(end)...)
@@ -52,6 +54,54 @@ func TestPiResumeWorktree(t *testing.T) {
 			}
 		}
 		s.ok("shutdown", "ann", "--now")
+	})
+}
+
+// users are the texts of the user messages of a request.
+func users(r pitest.Request) (list []string) {
+	for _, m := range r.Messages {
+		if m.Role == "user" {
+			list = append(list, m.Text)
+		}
+	}
+	return list
+}
+
+// The first that a pi teammate is told is who it is, whether it begins with
+// something to do or with mail, and once; its system prompt does not say it.
+func TestPiIsTold(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *site, m *pitest.Model) {
+		after := func(name string, turns int) pitest.Request {
+			s.becomes(name, "idle after a turn", func(r resident) bool { return r.Status == "idle" && r.Turns >= turns })
+			all := m.Requests()
+			return all[len(all)-1]
+		}
+		const who = "You are %s, a teammate of role worker.\n\n"
+		s.ok("spawn", "ann", "worker", "SAY hello")
+		ann := after("ann", 1) // and it may have been asked for its report since
+		want := fmt.Sprintf(who, "ann") + "SAY hello"
+		if got := users(ann); got[0] != want || strings.Count(strings.Join(got, ""), "You are ann") != 1 {
+			t.Errorf("ann was told %q", got)
+		}
+		if got := read(t, s.team("ann", "kickoff.md")); got != want {
+			t.Errorf("kickoff.md has %q", got)
+		}
+		if got := s.ok("handoff", "ann"); !strings.Contains(got, "## What it was asked to do\n\nSAY hello\n") {
+			t.Errorf("handoff: %s", got)
+		}
+		s.ok("spawn", "bob", "worker")
+		s.ok("send", "bob", "SAY one")
+		bob := after("bob", 1)
+		s.ok("send", "bob", "SAY two")
+		got := users(after("bob", 2))
+		if !strings.HasPrefix(got[0], fmt.Sprintf(who, "bob")) || !strings.Contains(got[0], "SAY one") || strings.Count(strings.Join(got, ""), "You are bob") != 1 {
+			t.Errorf("bob was told %q", got)
+		}
+		if ann.Messages[0].Role == "user" || ann.Messages[0] != bob.Messages[0] {
+			t.Errorf("the system prompts differ: %.200q", []string{ann.Messages[0].Text, bob.Messages[0].Text})
+		}
+		s.ok("shutdown", "--all")
 	})
 }
 

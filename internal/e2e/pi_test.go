@@ -118,16 +118,17 @@ func TestPiMail(t *testing.T) {
 			}
 		}
 		s.becomes("ann", "idle", func(r resident) bool { return r.Status == "idle" })
-		// What the model was asked last has the whole conversation.
-		all := m.Requests()
-		var text strings.Builder
-		for _, msg := range all[len(all)-1].Messages {
-			if msg.Role == "user" {
-				text.WriteString(msg.Text + "\n")
-			}
-		}
+		// What the model was asked last has the whole conversation. It counts as
+		// read when pi has it, which is just before.
+		var text string
+		eventually(t, "the model was asked with the last messages", func() bool {
+			all := m.Requests()
+			text = strings.Join(users(all[len(all)-1]), "\n") + "\n"
+			return strings.Contains(text, fmt.Sprintf("message %d of all\n", n-1)) && // of each kind
+				strings.Contains(text, fmt.Sprintf("message %d of all\n", (n-1)/3*3))
+		})
 		for i := range n {
-			if c := strings.Count(text.String(), fmt.Sprintf("message %d of all", i)); c != 1 {
+			if c := strings.Count(text, fmt.Sprintf("message %d of all\n", i)); c != 1 {
 				t.Errorf("message %d was shown %d times", i, c)
 			}
 		}

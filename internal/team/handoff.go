@@ -42,7 +42,7 @@ func (t *Team) Handoff(b *fsboard.Board, name string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	section(&s, "What it was asked to do", afterHeading(string(kick)), "It was started without a task of its own.")
+	section(&s, "What it was asked to do", asked(&tm, string(kick)), "It was started without a task of its own.")
 	reports, err := t.reportsOf(tm)
 	if err != nil {
 		return "", err
@@ -68,9 +68,12 @@ func section(s *strings.Builder, title, text, empty string) {
 	fmt.Fprintf(s, "\n## %s\n\n%s\n", title, text)
 }
 
-// afterHeading is what a kickoff says beyond the guidance, which the successor
-// gets itself.
-func afterHeading(kick string) string {
+// asked is what a kickoff says beyond who it is for and the guidance, which the
+// successor gets itself.
+func asked(tm *Teammate, kick string) string {
+	if tm.SessionFile != "" { // of pi, which has the guidance elsewhere
+		return strings.TrimPrefix(kick, introduction(tm))
+	}
 	if _, text, ok := strings.Cut(kick, "\n# What to do now\n"); ok {
 		return text
 	}

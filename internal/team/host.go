@@ -67,6 +67,7 @@ type host struct {
 
 	mu      sync.Mutex // guards what follows
 	stopped string     // StopTurn or StopNow once it was asked to end
+	named   bool       // pi was told who it is
 	owes    bool       // the leader gave it something to do, and it has not reported
 	// reported is the last message that it had sent to the leader by then.
 	reported string

@@ -268,9 +268,10 @@ func (d *herdrDriver) deliver(ctx context.Context, later bool) {
 		Who: who, Max: maxWakeMessages, MaxBytes: maxWakeBytes, Only: func(m *inbox.Message) bool { return (m.Later != "") == later },
 		Batch: func(list []*inbox.Message, _ int) error {
 			d.assigned(list)
-			if why = d.control().Send(ctx, d.target, strings.TrimRight(promptText(list), "\n")); why != nil {
+			if why = d.control().Send(ctx, d.target, strings.TrimRight(d.promptText(list), "\n")); why != nil {
 				return errUnshown
 			}
+			d.introduced()
 			d.log.Event("delivered: %s", wakeText(list))
 			return nil
 		},

@@ -267,10 +267,11 @@ func (d *piDriver) carry(ctx context.Context, mode pi.Mode, taken func()) {
 			defer d.carries(list)()
 			taken()
 			d.assigned(list)
-			outcome, why = d.pi.Prompt(ctx, promptID(list), promptText(list), mode)
+			outcome, why = d.pi.Prompt(ctx, promptID(list), d.promptText(list), mode)
 			if outcome != pi.Acknowledged {
 				return errUnshown
 			}
+			d.introduced()
 			d.log.Event("delivered: %s", wakeText(list))
 			return nil
 		},
@@ -315,17 +316,4 @@ func promptID(list []*inbox.Message) string {
 		ids[i] = m.ID
 	}
 	return strings.Join(ids, "+")
-}
-
-// promptText is what pi gets: the first message of its life as it is, since it
-// is the leader's own words, and everything else in the form for agents.
-func promptText(list []*inbox.Message) string {
-	if len(list) == 1 && list[0].From == LeaderName && list[0].Event == eventKickoff {
-		return string(list[0].Body)
-	}
-	var b strings.Builder
-	for _, m := range list {
-		b.WriteString(m.AgentText())
-	}
-	return b.String()
 }

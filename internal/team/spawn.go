@@ -372,15 +372,11 @@ func (t *Team) writeKickoff(r *SpawnRequest, p *prepared, tm *Teammate) error {
 	return fsx.Replace(path, []byte(kickoff(tm, &p.agent, r.Text)))
 }
 
-// queueKickoff puts the first message into the mailbox. What a pi teammate is
-// told at all times stands in its system prompt, so it gets only the rest.
+// queueKickoff puts the first message into the mailbox.
 func (t *Team) queueKickoff(ctx context.Context, tm Teammate, text string) error {
-	body := []byte(text)
-	if tm.SessionFile == "" { // not of pi
-		var err error
-		if body, err = fsx.ReadFile(t.kickoffFile(tm.Name), inbox.MaxBody); err != nil {
-			return err
-		}
+	body, err := fsx.ReadFile(t.kickoffFile(tm.Name), inbox.MaxBody)
+	if err != nil {
+		return err
 	}
 	id, at, err := inbox.NextID(ctx, t.TeammateDir(LeaderName), LeaderName)
 	if err != nil {
