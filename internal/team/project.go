@@ -89,23 +89,63 @@ func cause(err error) string {
 
 // findProject walks up from cwd, whose symlinks are resolved, to the nearest
 // directory with .git, or with a .pi that holds neither the root nor the
-// agent directory of the home. With neither it is cwd itself.
+// agent directory of the home. With neither it is cwd itself. In a linked
+// worktree it is the project of the same place in the main checkout.
 func findProject(cwd, root, home string) (project, source string, err error) {
+	marked := "" // the nearest directory with a .pi
 	for dir := cwd; ; dir = filepath.Dir(dir) {
-		if kind := gitKind(dir); kind != gitNone {
-			if kind == gitDir {
-				return dir, SourceGit, nil
+		kind, main := gitKind(dir), dir
+		if kind == gitFile {
+			if main, err = mainCheckout(dir); err != nil {
+				return "", "", err
 			}
-			main, err := mainCheckout(dir)
-			return main, SourceGit, err
 		}
-		if pi := filepath.Join(dir, ".pi"); isDir(pi) && marksProject(pi, root, home) {
-			return dir, SourcePi, nil
+		top := dir == filepath.Dir(dir)
+		switch {
+		case main != dir:
+			project, source = projectOfWorktree(dir, main, cwd, marked, root, home)
+			return project, source, nil
+		case marked == "" && kind != gitNone:
+			return dir, SourceGit, nil
+		case marked == "" && hasMark(dir, root, home):
+			marked = dir
 		}
-		if dir == filepath.Dir(dir) {
+		switch {
+		case marked != "" && (top || kind != gitNone):
+			return marked, SourcePi, nil
+		case top:
 			return cwd, SourceCwd, nil
 		}
 	}
+}
+
+// projectOfWorktree is the project of cwd, which lies in the linked worktree at
+// top: that of the same place in the main checkout, so that a teammate finds the
+// board of those who started it. marked is the nearest directory of the worktree
+// with a .pi, or ""; one that the main checkout does not have stays a project of
+// its own.
+func projectOfWorktree(top, main, cwd, marked, root, home string) (project, source string) {
+	there := func(dir string) string { return filepath.Join(main, strings.TrimPrefix(dir, top)) }
+	if marked != "" && !isDir(there(marked)) {
+		return marked, SourcePi
+	}
+	for dir := there(cwd); dir != main; dir = filepath.Dir(dir) {
+		if hasMark(dir, root, home) && realPrefix(dir) == dir {
+			return dir, SourcePi
+		}
+	}
+	// A worktree of ours lies in the .pi of the project that it was made for.
+	holder := filepath.Dir(filepath.Dir(filepath.Dir(top)))
+	if filepath.Dir(top) == filepath.Join(holder, ".pi", "worktrees") && holder != main && within(holder, main) && hasMark(holder, root, home) {
+		return holder, SourcePi
+	}
+	return main, SourceGit
+}
+
+// hasMark says whether a directory has a .pi that marks a project.
+func hasMark(dir, root, home string) bool {
+	pi := filepath.Join(dir, ".pi")
+	return isDir(pi) && marksProject(pi, root, home)
 }
 
 func isDir(path string) bool {

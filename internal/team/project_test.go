@@ -137,6 +137,46 @@ func TestWorktreeIsMainCheckout(t *testing.T) {
 	}
 }
 
+// A project in a directory of a repository is the same one from a worktree.
+func TestProjectBelowTheTopOfAWorktree(t *testing.T) {
+	dir := realTemp(t)
+	root := filepath.Join(dir, "h", ".pi", "agent")
+	mono := newRepo(t, dir, "mono")
+	app := mkdirs(t, mono, "app")
+	writeFile(t, filepath.Join(mkdirs(t, app, ".pi", "agents"), "mo.md"), "x")
+	writeFile(t, filepath.Join(mkdirs(t, app, "src"), "f"), "x")
+	writeFile(t, filepath.Join(mkdirs(t, mono, "lib", "src"), "f"), "x")
+	runGit(t, mono, "add", ".")
+	runGit(t, mono, "commit", "-q", "-m", "app")
+	wantProject(t, filepath.Join(app, "src"), root, app, SourcePi)
+
+	tree := filepath.Join(app, ".pi", "worktrees", "mo-1")
+	runGit(t, mono, "worktree", "add", "-q", "-b", "teams/mo-1", tree)
+	outside := filepath.Join(dir, "outside")
+	runGit(t, mono, "worktree", "add", "-q", "-b", "o", outside)
+	for _, wt := range []string{tree, outside} {
+		wantProject(t, filepath.Join(wt, "app", "src"), root, app, SourcePi)
+		wantProject(t, filepath.Join(wt, "app"), root, app, SourcePi)
+		wantProject(t, mkdirs(t, wt, "app", "only", "here"), root, app, SourcePi)
+	}
+	// At its top a teammate's worktree is still that of its project.
+	wantProject(t, tree, root, app, SourcePi)
+	wantProject(t, filepath.Join(tree, "lib", "src"), root, app, SourcePi)
+	wantProject(t, outside, root, mono, SourceGit)
+	wantProject(t, filepath.Join(outside, "lib"), root, mono, SourceGit)
+
+	// A mark that was not committed counts as well, and one that only the
+	// worktree has does not split the team.
+	lib := filepath.Join(mono, "lib")
+	mkdirs(t, lib, ".pi")
+	wantProject(t, filepath.Join(outside, "lib", "src"), root, lib, SourcePi)
+	mkdirs(t, outside, "app", "src", ".pi")
+	wantProject(t, filepath.Join(outside, "app", "src"), root, app, SourcePi)
+	// A directory that the main checkout does not have is on its own.
+	mkdirs(t, outside, "fresh", ".pi")
+	wantProject(t, filepath.Join(outside, "fresh"), root, filepath.Join(outside, "fresh"), SourcePi)
+}
+
 func TestSubmoduleIsAProject(t *testing.T) {
 	dir := realTemp(t)
 	root := filepath.Join(dir, "h", ".pi", "agent")
