@@ -117,7 +117,7 @@ func (t *Team) Lookup(name, spawnID string) fsboard.Worker {
 	case err != nil:
 		return fsboard.Worker{Life: fsboard.LifeUnknown, Unread: true, Cause: err}
 	}
-	w := fsboard.Worker{Agent: tm.Agent, Cwd: tm.Worktree}
+	w := fsboard.Worker{Agent: tm.Agent, Cwd: t.projectIn(tm.Worktree)}
 	if spawnID != "" && spawnID != tm.SpawnID {
 		// Role and directory belong to the present life.
 		return fsboard.Worker{Life: fsboard.LifeReplaced}

@@ -3,6 +3,8 @@ package team
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/seed6990a682/teams/internal/errs"
@@ -24,6 +26,28 @@ func (t *Team) planWorktree(ctx context.Context, name, spawnID string) (*worktre
 // tree is the worktree that a record names.
 func (t *Team) tree(tm Teammate) worktree.Tree {
 	return worktree.Tree{Project: t.Project, Path: tm.Worktree, Branch: tm.Branch, Owner: tm.SpawnID, Holder: t.TeammateFile(tm.Name)}
+}
+
+// projectIn is the project's place in a worktree of its repository, where the
+// gates of a teammate run: its top for a project that is the top of a checkout.
+// What the worktree does not have is replaced by the nearest directory above
+// that it has. "" for no worktree.
+func (t *Team) projectIn(tree string) string {
+	if tree == "" {
+		return ""
+	}
+	top := t.Project
+	for gitKind(top) == gitNone {
+		if top == filepath.Dir(top) {
+			return tree
+		}
+		top = filepath.Dir(top)
+	}
+	dir := filepath.Join(tree, strings.TrimPrefix(t.Project, top))
+	for dir != tree && !isDir(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return dir
 }
 
 // undoWorktree takes back the worktree of a spawn that did not finish.

@@ -145,3 +145,28 @@ func TestWorktreesWithoutRepository(t *testing.T) {
 	_, err := team.Worktrees(t.Context())
 	wantCode(t, err, errs.Failure)
 }
+
+// TestGatePlace: a gate runs at the project's place in the worktree.
+func TestGatePlace(t *testing.T) {
+	team := newTeam(t)
+	repo := realTemp(t)
+	tree := mkdirs(t, repo, "app", ".pi", "worktrees", "ann-1")
+	mkdirs(t, tree, "app", "src")
+	for _, c := range []struct{ project, tree, want string }{
+		{repo, "", ""},
+		{repo, tree, tree},
+		{filepath.Join(repo, "app"), tree, filepath.Join(tree, "app")},
+		{filepath.Join(repo, "app", "src"), tree, filepath.Join(tree, "app", "src")},
+		{filepath.Join(repo, "app", "new"), tree, filepath.Join(tree, "app")},
+		{filepath.Join(repo, "other"), tree, tree},
+		{filepath.Join(repo, "app"), filepath.Join(repo, "gone"), filepath.Join(repo, "gone")},
+	} {
+		if c.project == repo {
+			mkdirs(t, repo, ".git")
+		}
+		team.Project = c.project
+		if got := team.projectIn(c.tree); got != c.want {
+			t.Errorf("%s in %q: %q, want %q", c.project, c.tree, got, c.want)
+		}
+	}
+}
