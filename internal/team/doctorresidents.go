@@ -47,6 +47,9 @@ func (t *Team) checkResidents(all []Teammate) []fsboard.Finding {
 	for _, dir := range t.leftDirs() {
 		add("left_temp", fsboard.SeverityInfo, dir, "a directory that a killed command was removing")
 	}
+	for _, name := range t.bareNames() {
+		add("left_temp", fsboard.SeverityInfo, t.TeammateDir(name), "the directories of %s, who is no teammate, which a failed or killed command left", name)
+	}
 	return out
 }
 
@@ -104,6 +107,9 @@ func (t *Team) fixResidents(ctx context.Context, b *fsboard.Board) error {
 	}
 	for _, dir := range t.leftDirs() {
 		problems = append(problems, os.RemoveAll(dir))
+	}
+	for _, name := range t.bareNames() {
+		problems = append(problems, t.takeBack(name, false))
 	}
 	return errors.Join(problems...)
 }

@@ -113,14 +113,17 @@ func (t *Team) joinHeld(ctx context.Context, r JoinRequest, acquire func(path st
 		}
 		r.Process = &self
 	}
-	if err := t.makeDirs(r.Name); err != nil {
+	isNew := t.isNewName(r.Name)
+	lock, err := t.lockNew(r.Name, func() (*fsx.Lock, error) {
+		lock, _, err := acquire(t.AliveLock(r.Name))
+		return lock, err
+	})
+	switch {
+	case err != nil && isNew:
+		return Teammate{}, nil, errors.Join(err, t.takeBack(r.Name, false))
+	case err != nil:
 		return Teammate{}, nil, err
-	}
-	lock, ok, err := acquire(t.AliveLock(r.Name))
-	if err != nil {
-		return Teammate{}, nil, err
-	}
-	if !ok {
+	case lock == nil:
 		return Teammate{}, nil, t.nameTaken(r.Name)
 	}
 	tm, err := t.take(ctx, taking{
@@ -134,6 +137,9 @@ func (t *Team) joinHeld(ctx context.Context, r JoinRequest, acquire func(path st
 		},
 	})
 	if err != nil {
+		if isNew {
+			err = errors.Join(err, t.takeBack(r.Name, true))
+		}
 		lock.Unlock()
 		return Teammate{}, nil, err
 	}
@@ -226,7 +232,7 @@ func (t *Team) take(ctx context.Context, k taking) (Teammate, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			tm := k.build()
-			err := t.create(tm)
+			err := t.create(ctx, tm)
 			if errors.Is(err, fs.ErrExist) {
 				continue // somebody else took it; look at who
 			}

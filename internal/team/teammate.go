@@ -279,18 +279,6 @@ func (t *Team) makeDirs(name string) error {
 	return nil
 }
 
-// create takes a name by link. A name that is taken is fs.ErrExist.
-func (t *Team) create(tm Teammate) error {
-	if err := t.makeDirs(tm.Name); err != nil {
-		return err
-	}
-	data, err := marshalLines(tm, tm.extra)
-	if err != nil {
-		return err
-	}
-	return fsx.Publish(t.TeammateFile(tm.Name), data)
-}
-
 // replace rewrites a record. The caller holds the teammate's lock.
 func (t *Team) replace(tm Teammate) error {
 	data, err := marshalLines(tm, tm.extra)

@@ -31,14 +31,14 @@ func TestRecordRoundTrip(t *testing.T) {
 		CurrentTask: "t_1", Activity: "x", LastOutputAt: 1, Turns: 2, Usage: &Usage{Tokens: 3, Cost: 0.5},
 		Error: "e", CreatedAt: 4, UpdatedAt: 5, StoppedAt: 6,
 	}
-	if err := tm.create(want); err != nil {
+	if err := tm.create(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
 	got := must(tm.Read("ann"))(t)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	if err := tm.create(want); !errors.Is(err, fs.ErrExist) {
+	if err := tm.create(t.Context(), want); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("taken: %v", err)
 	}
 	data := must(os.ReadFile(tm.TeammateFile("ann")))(t)
