@@ -44,6 +44,7 @@ func (c *harnessCmd) Run(ctx context.Context, e *Env) error {
 		TickOptions: o, Poll: poll,
 		Herdr: team.HerdrOptions{Off: e.herdrOff(), AppliesTo: c.AppliesTo, Run: c.RunName, Getenv: e.Getenv},
 		Report: func(d team.Done) {
+			e.warnQuiet(d)
 			_ = e.Stream(d, func(w *render.Writer) {
 				if !e.Quiet {
 					w.Row(d.Subject, d.Message)

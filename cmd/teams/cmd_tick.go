@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -145,6 +146,9 @@ func (c *tickCmd) Run(ctx context.Context, e *Env) error {
 		table.Flush()
 	}
 	if !e.JSON {
+		for _, d := range r.Done {
+			e.warnQuiet(d)
+		}
 		for _, p := range r.Problems {
 			e.Warnf("%s", p)
 		}
@@ -157,4 +161,12 @@ func (c *tickCmd) Run(ctx context.Context, e *Env) error {
 	}
 	e.Result(r, text)
 	return nil
+}
+
+// warnQuiet tells, where what was done is not printed, of a file that could not be
+// used and was put away: that is a problem, and nobody is told of it again.
+func (e *Env) warnQuiet(d team.Done) {
+	if e.Quiet && !e.JSON && d.Event == fsboard.EventRejected {
+		e.Warnf("%s", strings.TrimSpace(d.Subject+" "+d.Message))
+	}
 }

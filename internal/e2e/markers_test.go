@@ -59,6 +59,42 @@ func TestBadMarkers(t *testing.T) {
 	}
 }
 
+// TestBadMarkersQuiet: -q tells of a marker that was put away as well, on stderr,
+// and of nothing else.
+func TestBadMarkersQuiet(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.ok("join", "ann", "-q")
+	s.add("a")
+	s.add("b")
+	s.add("c")
+	bad := s.board("claims", "t_1.json")
+	write(t, bad, "[1,2,3]")
+	age(t, bad, time.Minute)
+	write(t, s.board("claims", "t_2.json"), marker("t_2", "ann", s.spawn("ann")))
+	r := s.run("tick", "-q")
+	if r.code != 0 || r.out != "" || exists(bad) || strings.Count(r.err, bad) != 1 || strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(r.err, "teams: warning: t_1 ") {
+		t.Errorf("tick -q: %s", r)
+	}
+	if r := s.run("tick", "-q"); r.code != 0 || r.out+r.err != "" {
+		t.Errorf("again: %s", r)
+	}
+	bad = s.board("claims", "t_3.json")
+	h := s.start("harness", "-q")
+	eventually(t, "the harness runs", func() bool { return s.run("harness", "status").code == 0 })
+	old := filepath.Join(s.base, "old")
+	write(t, old, "[1,2,3]")
+	age(t, old, time.Minute)
+	if err := os.Rename(old, bad); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is put away", func() bool { return !exists(bad) })
+	s.ok("harness", "stop")
+	if r := h.wait(); r.out != "" || strings.Count(r.err, bad) != 1 {
+		t.Errorf("harness -q: %s", r)
+	}
+}
+
 func badMarkers(t *testing.T, dir string) {
 	s := newSite(t)
 	for _, name := range []string{"ann", "bob", "old"} {
