@@ -261,3 +261,35 @@ func TestHerdrTickFlags(t *testing.T) {
 	s.with("TEAMS_HERDR=off", "TEAMS_TAB_GRACE=abc").ok("tick", "-q")
 	s.with("TEAMS_HERDR=abc").fails(64, "usage", "herdr", "notify", "T")
 }
+
+// The run of a harness that is stopped is paused, by nobody's fault, and goes on
+// with the next one of its name.
+func TestHerdrRunOfAStoppedHarness(t *testing.T) {
+	t.Parallel()
+	s := newTeam(t)
+	s.add("one")
+	s.add("two")
+	list := func() string { return s.ok("run", "list") }
+	for round := range 2 {
+		harness := s.start("harness", "-q", "--run", "nightly")
+		eventually(t, "the run goes on", func() bool {
+			return strings.Contains(list(), fmt.Sprintf("%d/2", round)) && !strings.Contains(list(), "stopped")
+		})
+		s.ok("harness", "stop")
+		if r := harness.wait(); r.code != 0 {
+			t.Errorf("%s", r)
+		}
+		s.ok("run", "reconcile")
+		if out := list(); !strings.Contains(out, "its harness was stopped") || strings.Contains(out, "failed") || strings.Count(out, "nightly-") != 1 {
+			t.Errorf("%s", out)
+		}
+		s.as("bob").ok("claim")
+		s.as("bob").ok("submit")
+	}
+	harness := s.start("harness", "-q", "--run", "nightly")
+	eventually(t, "the run is completed", func() bool { return strings.Contains(list(), "completed") })
+	s.ok("harness", "stop")
+	if r := harness.wait(); r.code != 0 || strings.Contains(list(), "stopped") {
+		t.Errorf("%s, %s", r, list())
+	}
+}

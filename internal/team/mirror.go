@@ -100,10 +100,13 @@ func (m *mirror) adopt(ctx context.Context) error {
 		return err
 	}
 	for _, r := range slices.Backward(list) {
-		if r.Name != m.run.Name || r.Pane != "" || r.Process == nil || r.Process.Liveness() != fsx.Dead {
+		if r.Name != m.run.Name || r.Pane != "" || !leftByHarness(&r) && (r.Process == nil || r.Process.Liveness() != fsx.Dead) {
 			continue
 		}
 		_, after, err := m.runs.Update(ctx, r.ID, func(run *herdr.Run) error {
+			if leftByHarness(run) {
+				run.Paused, run.Reason = false, ""
+			}
 			run.Process = m.run.Process
 			if run.Status == herdr.Failed { // by run reconcile, as nobody fed it
 				run.Status, run.Reason, run.Paused = herdr.Running, "", false
@@ -289,14 +292,32 @@ func (m *mirror) lookAtTeam(run *herdr.Run) error {
 	return nil
 }
 
-// close clears what is shown.
+// harnessStopped is why a run is paused that nobody feeds until the next harness
+// of its name.
+const harnessStopped = "its harness was stopped"
+
+func leftByHarness(r *herdr.Run) bool {
+	return r.Paused && r.Process == nil && r.Reason == harnessStopped
+}
+
+// close clears what is shown, and pauses a run that is not over.
 func (m *mirror) close() {
-	if m == nil || m.m == nil {
+	if m == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	m.m.Close(ctx)
+	if m.saved {
+		_, _, _ = m.runs.Update(ctx, m.run.ID, func(r *herdr.Run) error {
+			if !r.Status.Ended() && !r.Paused {
+				r.Paused, r.Reason, r.Process = true, harnessStopped, nil
+			}
+			return nil
+		})
+	}
+	if m.m != nil {
+		m.m.Close(ctx)
+	}
 }
 
 // questionOpen reports whether somebody waits for an answer of a human.
