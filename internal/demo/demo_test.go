@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,10 +42,16 @@ func TestMain(m *testing.M) {
 	}())
 }
 
+// watchSources is for the program that TestMain has built.
+var watchSources = sync.OnceValue(gobuild.Watch)
+
 // demo is a command line of the built program, with a temporary directory of
 // its own and an environment as a teammate somewhere would have it.
 func demo(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
+	if err := watchSources(); err != nil {
+		t.Fatal(err)
+	}
 	home := t.TempDir()
 	cmd := exec.Command(program, append([]string{"demo"}, args...)...)
 	cmd.Dir = home

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -75,6 +76,9 @@ type site struct {
 	bin     string   // "" is teamsBin
 }
 
+// watchSources is for the program that TestMain has built.
+var watchSources = sync.OnceValue(gobuild.Watch)
+
 // newSite makes an empty root and project. When the test ends every process
 // that belongs to the root is ended, and one that was still there is an error.
 func newSite(t *testing.T) *site {
@@ -88,6 +92,9 @@ func newSite(t *testing.T) *site {
 
 func siteIn(t *testing.T, base string) *site {
 	t.Helper()
+	if err := watchSources(); err != nil {
+		t.Fatal(err)
+	}
 	s := &site{t: t, base: base, root: filepath.Join(base, "root"), project: filepath.Join(base, "app")}
 	for _, dir := range []string{filepath.Join(s.project, ".git"), filepath.Join(base, "home"), filepath.Join(base, "tmp")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -19,15 +19,9 @@ const Teams = "github.com/seed6990a682/teams/cmd/teams"
 // Build builds a package of this module as out. It is static, as it is
 // installed. The working directory has to lie in the module.
 //
-// go test keeps the result of a test for as long as the files stay the same that
-// the test itself has looked at, and knows nothing of those that a compiler read
-// for it. So Build looks at every file of the module that can be part of a program.
+// See [Watch] for what a test that has built something in TestMain has to do.
 func Build(ctx context.Context, pkg, out string, flags ...string) error {
-	top, err := module()
-	if err != nil {
-		return err
-	}
-	if err := look(top); err != nil {
+	if err := Watch(); err != nil {
 		return err
 	}
 	args := append([]string{"build", "-buildvcs=false", "-o", out}, flags...)
@@ -37,6 +31,19 @@ func Build(ctx context.Context, pkg, out string, flags ...string) error {
 		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
 	}
 	return nil
+}
+
+// Watch makes the results of the running test depend on the programs of this
+// module. go test keeps a result for as long as the files stay the same that the
+// test itself has looked at, and knows nothing of those that a compiler read for
+// it; so Watch looks at every file that can be part of a program. Build does that
+// too, but what is done before m.Run in TestMain does not count.
+func Watch() error {
+	top, err := module()
+	if err != nil {
+		return err
+	}
+	return look(top)
 }
 
 // module is the directory of the module.

@@ -8,9 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed6990a682/teams/internal/gobuild"
 )
 
 // hang bounds every call of the command. A MooseFS whose servers stood still for
@@ -27,10 +30,16 @@ type host struct {
 	starts  chan func()
 }
 
+// watchSources is for the program that TestMain has built.
+var watchSources = sync.OnceValue(gobuild.Watch)
+
 // twoHosts makes a session of its own that hosta and hostb share. What they have
 // started is ended with the test.
 func twoHosts(t *testing.T) (a, b *host) {
 	t.Helper()
+	if err := watchSources(); err != nil {
+		t.Fatal(err)
+	}
 	base := t.TempDir()
 	project := filepath.Join(base, "app")
 	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o700); err != nil {
