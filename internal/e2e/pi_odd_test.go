@@ -105,6 +105,31 @@ func TestPiIsTold(t *testing.T) {
 	})
 }
 
+// The leader is told of a silent pi once, and a steer does not make it news
+// again.
+func TestPiStallSteered(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *site, m *pitest.Model) {
+		s.ok("spawn", "ann", "worker", "RUN touch "+s.base+"/began; "+s.until("on"))
+		s.waitFile("began")
+		stalled := func() int {
+			s.ok("tick", "-q", "--stall", "1s")
+			return len(s.told("stalled"))
+		}
+		eventually(t, "it is silent", func() bool { return stalled() == 1 })
+		s.ok("send", "ann", "SAY steered")
+		for range 15 { // time for pi to take it, for the host to note that, and for silence after it
+			time.Sleep(200 * time.Millisecond)
+			if n := stalled(); n != 1 {
+				t.Fatalf("told %d times", n)
+			}
+		}
+		s.goOn("on")
+		s.noMail("ann")
+		s.ok("shutdown", "ann", "--now")
+	})
+}
+
 // sessionFileOf is the session file in the JSON of a row of the ledger.
 func sessionFileOf(t *testing.T, out string) string {
 	t.Helper()

@@ -108,7 +108,8 @@ func (p *Process) Usage() Usage {
 }
 
 // LastOutput returns when pi last told of anything that it did. Answers to
-// questions of this package do not count.
+// questions of this package do not count, and neither does a prompt while a run
+// goes on.
 func (p *Process) LastOutput() time.Time { return time.UnixMilli(p.lastOutput.Load()) }
 
 // Done is closed when pi has exited, what it left behind is gone, and all

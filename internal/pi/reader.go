@@ -39,7 +39,7 @@ func (p *Process) endSilent() {
 func (p *Process) handle(ev event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if ev.kind != "response" { // ours, and no sign that the model does anything
+	if ev.output() {
 		p.lastOutput.Store(time.Now().UnixMilli())
 	}
 	switch ev.kind {
@@ -112,6 +112,19 @@ func (p *Process) handle(ev event) {
 		p.out.activity(Activity{Kind: Noise, Text: ev.head})
 	}
 	p.update()
+}
+
+// output tells whether an event says that pi does something. Answers, and a
+// prompt that pi shows in its queue or as a message, only give back what it was
+// told; a run that a prompt begins has events of its own.
+func (ev *event) output() bool {
+	switch ev.kind {
+	case "response", "queue_update":
+		return false
+	case "message_start", "message_end":
+		return ev.role != "user"
+	}
+	return true
 }
 
 // lateStart is how late a run may start that pi has announced.
