@@ -36,7 +36,7 @@ type activityData struct {
 }
 
 func (c *activityCmd) Run(ctx context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

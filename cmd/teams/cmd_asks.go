@@ -26,7 +26,7 @@ func (c *asksCmd) Help() string {
 }
 
 func (c *asksCmd) Run(ctx context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c *exportCmd) Help() string {
 }
 
 func (c *exportCmd) Run(_ context.Context, e *Env) error {
-	_, b, err := e.open()
+	_, b, err := e.look()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c *followCmd) Help() string {
 func (c *followCmd) Check() error { return checkFormat(c.Format) }
 
 func (c *followCmd) Run(ctx context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

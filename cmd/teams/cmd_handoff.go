@@ -23,7 +23,7 @@ func (c *handoffCmd) Help() string {
 }
 
 func (c *handoffCmd) Run(_ context.Context, e *Env) error {
-	t, b, err := e.open()
+	t, b, err := e.look()
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ var harnessStatusEntry = Entry{
 type harnessStatusCmd struct{}
 
 func (c *harnessStatusCmd) Run(_ context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

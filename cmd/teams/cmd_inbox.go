@@ -28,7 +28,7 @@ func (c *inboxCmd) Help() string {
 }
 
 func (c *inboxCmd) Run(ctx context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (c *ledgerCmd) Help() string {
 }
 
 func (c *ledgerCmd) Run(_ context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type ledgerShowCmd struct {
 }
 
 func (c *ledgerShowCmd) Run(_ context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type teamData struct {
 }
 
 func (c *listCmd) Run(_ context.Context, e *Env) error {
-	t, b, err := e.open()
+	t, b, err := e.look()
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (c *logCmd) Help() string {
 }
 
 func (c *logCmd) Run(ctx context.Context, e *Env) error {
-	t, b, err := e.open()
+	t, b, err := e.look()
 	if err != nil {
 		return err
 	}

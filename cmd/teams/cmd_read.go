@@ -28,7 +28,7 @@ func (c *readCmd) Run(ctx context.Context, e *Env) error {
 	if c.Raw && e.JSON {
 		return errs.New(errs.Usage, "--raw prints bytes, which --json cannot hold").WithHint("with --json, bodyBase64 holds what is not UTF-8")
 	}
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type lineData struct {
 }
 
 func (c *runLineCmd) Run(_ context.Context, e *Env) error {
-	p, err := e.place()
+	p, err := e.lookAtPlace()
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ var runListEntry = Entry{
 type runListCmd struct{}
 
 func (c *runListCmd) Run(_ context.Context, e *Env) error {
-	p, err := e.place()
+	p, err := e.lookAtPlace()
 	if err != nil {
 		return err
 	}

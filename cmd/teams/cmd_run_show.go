@@ -15,7 +15,7 @@ type runShowCmd struct {
 }
 
 func (c *runShowCmd) Run(_ context.Context, e *Env) error {
-	p, err := e.place()
+	p, err := e.lookAtPlace()
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (c *statusCmd) Help() string {
 }
 
 func (c *statusCmd) Run(_ context.Context, e *Env) error {
-	t, b, err := e.open()
+	t, b, err := e.look()
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type taskGraphCmd struct {
 }
 
 func (c *taskGraphCmd) Run(_ context.Context, e *Env) error {
-	_, b, err := e.open()
+	_, b, err := e.look()
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ type taskListCmd struct {
 func (c *taskListCmd) ReadPlain(args []string) bool { return len(args) == 0 }
 
 func (c *taskListCmd) Run(_ context.Context, e *Env) error {
-	t, b, err := e.open()
+	t, b, err := e.look()
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type taskShowCmd struct {
 }
 
 func (c *taskShowCmd) Run(_ context.Context, e *Env) error {
-	_, b, err := e.open()
+	_, b, err := e.look()
 	if err != nil {
 		return err
 	}

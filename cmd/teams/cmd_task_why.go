@@ -21,7 +21,7 @@ type taskWhyCmd struct {
 }
 
 func (c *taskWhyCmd) Run(_ context.Context, e *Env) error {
-	_, b, err := e.open()
+	_, b, err := e.look()
 	if err != nil {
 		return err
 	}

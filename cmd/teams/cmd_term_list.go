@@ -18,7 +18,7 @@ var termListEntry = Entry{
 type termListCmd struct{}
 
 func (c *termListCmd) Run(_ context.Context, e *Env) error {
-	p, err := e.place()
+	p, err := e.lookAtPlace()
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type threadCmd struct {
 }
 
 func (c *threadCmd) Run(ctx context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

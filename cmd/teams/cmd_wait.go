@@ -47,7 +47,7 @@ func (c *waitCmd) Check() error {
 }
 
 func (c *waitCmd) Run(ctx context.Context, e *Env) error {
-	t, b, err := e.open()
+	t, b, err := e.look()
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (c *watchCmd) Help() string {
 }
 
 func (c *watchCmd) Run(ctx context.Context, e *Env) error {
-	t, b, err := e.open()
+	t, b, err := e.look()
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *worktreesCmd) Help() string {
 }
 
 func (c *worktreesCmd) Run(ctx context.Context, e *Env) error {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return err
 	}

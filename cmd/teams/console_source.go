@@ -45,7 +45,7 @@ type consoleSource struct {
 }
 
 func newConsoleSource(e *Env) (*consoleSource, error) {
-	t, b, err := e.open()
+	t, b, err := e.look()
 	if err != nil {
 		return nil, err
 	}

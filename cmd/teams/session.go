@@ -47,6 +47,43 @@ func (e *Env) openWith(o team.BoardOptions) (*team.Team, *fsboard.Board, error) 
 	return t, b, err
 }
 
+// look is open for the verbs that only look. Anybody may look as anybody, but not
+// as a life that is over: whoever still acts as one is told so.
+func (e *Env) look() (*team.Team, *fsboard.Board, error) {
+	t, b, err := e.open()
+	if err == nil {
+		err = notStale(t)
+	}
+	return t, b, err
+}
+
+// lookAtTeam is look without the board.
+func (e *Env) lookAtTeam() (*team.Team, error) {
+	t, err := e.team()
+	if err == nil {
+		err = notStale(t)
+	}
+	return t, err
+}
+
+// lookAtPlace is look for what needs nothing but the paths.
+func (e *Env) lookAtPlace() (team.Place, error) {
+	p, err := e.place()
+	if err == nil {
+		err = notStale(team.Open(p))
+	}
+	return p, err
+}
+
+// notStale refuses a caller whose life is over. A record that cannot be read
+// spoils only itself, and hides nothing from those who look.
+func notStale(t *team.Team) error {
+	if err := t.CheckLife(); errs.CodeOf(err) == errs.StaleIdentity {
+		return err
+	}
+	return nil
+}
+
 // after ends a verb that folded: it tells of files that spoil only themselves,
 // and publishes the notices that the board's events owe. A notice that cannot
 // be published now is published by the next such verb.

@@ -50,7 +50,7 @@ func (e *Env) todoOwner() (*team.Team, string, error) {
 
 // readTodo returns the list that the caller looks at.
 func (e *Env) readTodo() (string, todo.List, error) {
-	t, err := e.team()
+	t, err := e.lookAtTeam()
 	if err != nil {
 		return "", todo.List{}, err
 	}

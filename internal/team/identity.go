@@ -23,7 +23,8 @@ const joinHint = `eval "$(teams join w1 --pid $$)"`
 func (t *Team) asLeader() bool { return t.Name == "" || t.Name == LeaderName }
 
 // Reader is who the caller says it is, for verbs that only look. Anybody may
-// look as anybody, so nothing is checked and nobody joins.
+// look as anybody, so nothing is checked and nobody joins; a life that is over is
+// found by [Team.CheckLife].
 func (t *Team) Reader() Identity {
 	if t.asLeader() {
 		return Identity{Name: LeaderName, Leader: true}
