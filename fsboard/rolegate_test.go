@@ -12,9 +12,9 @@ type gateRoster struct {
 	asked []string
 }
 
-func (r *gateRoster) RoleGate(w Worker) string {
-	r.asked = append(r.asked, w.Agent)
-	return "gate of " + w.Agent
+func (r *gateRoster) RoleGate(agent string) string {
+	r.asked = append(r.asked, agent)
+	return "gate of " + agent
 }
 
 // TestRoleGates: the gate of a role is asked for once, when a claim of a task

@@ -30,9 +30,6 @@ type Worker struct {
 	Cause error
 	// Agent is the worker's role, compared with a task's role. Empty: none.
 	Agent string
-	// AgentDefined says that its role had a definition when it became a worker: if
-	// there is none any more, a gate may have gone with it.
-	AgentDefined bool
 	// Cwd is the directory in which a gate for its claims runs. Empty: the project.
 	Cwd string
 	// Verify is the default gate of its role, used when a task has none. Empty:
@@ -60,15 +57,15 @@ type Roster interface {
 // RoleGates is a [Roster] that finds the gates of roles only when they are
 // needed: when a claim of a task without a gate of its own is folded.
 type RoleGates interface {
-	// RoleGate returns the default gate of a worker's role, "" when it has none.
-	// Like Lookup it answers from files.
-	RoleGate(w Worker) string
+	// RoleGate returns the default gate of an agent, "" when it has none. Like
+	// Lookup it answers from files.
+	RoleGate(agent string) string
 }
 
 // roleGate is the default gate of a worker's role.
 func (b *Board) roleGate(w *Worker) string {
 	if r, ok := b.o.Roster.(RoleGates); ok && w.Verify == "" && w.Agent != "" {
-		return r.RoleGate(*w)
+		return r.RoleGate(w.Agent)
 	}
 	return w.Verify
 }

@@ -61,11 +61,11 @@ type roleGates struct {
 	err  error
 }
 
-// verify returns the default gate of an agent, "" for one without a gate or that
-// never had a definition. When the definition cannot be read, or is gone, which
-// defined tells, nobody knows whether there is a gate, so the task must not
-// complete without: the gate then is a command that says so and does not start.
-func (g *roleGates) verify(agent string, defined bool) string {
+// verify returns the default gate of an agent, "" for one without a gate or
+// without a definition. When the definition cannot be read, nobody knows
+// whether there is a gate, so the task must not complete without: the gate then
+// is a command that says so and does not start.
+func (g *roleGates) verify(agent string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now := fsx.Now(); g.set == nil || now.Sub(g.at).Abs() > time.Second {
@@ -81,9 +81,6 @@ func (g *roleGates) verify(agent string, defined bool) string {
 	}
 	if broken := g.set.Broken(agent); len(broken) > 0 {
 		return noGate(agent, broken[0].String())
-	}
-	if defined {
-		return noGate(agent, "its definition is gone: teams agents new "+agent+", or teams agents for those there are")
 	}
 	return ""
 }

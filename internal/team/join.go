@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed6990a682/teams/agentdefs"
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/fsx"
 )
@@ -65,7 +64,6 @@ func (t *Team) Join(ctx context.Context, r JoinRequest) (Teammate, error) {
 	if err := r.check(); err != nil {
 		return Teammate{}, err
 	}
-	defined := t.agentDefined(r.Agent)
 	mine := func(tm Teammate) bool {
 		return !r.Takeover && t.Name == r.Name && t.SpawnID == tm.SpawnID &&
 			tm.Kind == KindShell && tm.Status != StatusStopped
@@ -73,19 +71,15 @@ func (t *Team) Join(ctx context.Context, r JoinRequest) (Teammate, error) {
 	tm, err := t.take(ctx, taking{
 		name:     r.Name,
 		takeover: r.Takeover,
-		build: func() Teammate {
-			tm := t.newShell(r.Name, r.Agent, r.Process)
-			tm.AgentDefined = defined
-			return tm
-		},
-		keep: mine,
+		build:    func() Teammate { return t.newShell(r.Name, r.Agent, r.Process) },
+		keep:     mine,
 	})
 	if err != nil || !mine(tm) {
 		return tm, err
 	}
 	return t.Update(ctx, tm.Name, tm.SpawnID, func(tm *Teammate) error {
 		if r.Agent != "" {
-			tm.Agent, tm.AgentDefined = r.Agent, defined
+			tm.Agent = r.Agent
 		}
 		if r.Process != nil {
 			tm.SetProcess(r.Process)
@@ -119,7 +113,6 @@ func (t *Team) joinHeld(ctx context.Context, r JoinRequest, acquire func(path st
 		}
 		r.Process = &self
 	}
-	defined := t.agentDefined(r.Agent)
 	isNew := t.isNewName(r.Name)
 	lock, err := t.lockNew(r.Name, func() (*fsx.Lock, error) {
 		lock, _, err := acquire(t.AliveLock(r.Name))
@@ -139,7 +132,7 @@ func (t *Team) joinHeld(ctx context.Context, r JoinRequest, acquire func(path st
 		lockIsOurs: true,
 		build: func() Teammate {
 			tm := t.newShell(r.Name, r.Agent, r.Process)
-			tm.Kind, tm.AgentDefined = r.Kind, defined
+			tm.Kind = r.Kind
 			return tm
 		},
 	})
@@ -204,20 +197,6 @@ func acquireUnlessHeld(path string) (*fsx.Lock, bool, error) {
 			return nil, false, err
 		}
 	}
-}
-
-// agentDefined reports whether a role has a definition, a broken one included.
-// What cannot be read may hold one.
-func (t *Team) agentDefined(agent string) bool {
-	if agent == "" {
-		return false
-	}
-	set, err := agentdefs.Discover(agentdefs.Dirs{Root: t.Root, Project: t.Project})
-	if err != nil || len(set.Broken(agent)) > 0 {
-		return true
-	}
-	_, err = set.Resolve(agent)
-	return err == nil
 }
 
 // newShell is the record of a new shell.

@@ -117,7 +117,7 @@ func (t *Team) Lookup(name, spawnID string) fsboard.Worker {
 	case err != nil:
 		return fsboard.Worker{Life: fsboard.LifeUnknown, Unread: true, Cause: err}
 	}
-	w := fsboard.Worker{Agent: tm.Agent, AgentDefined: tm.AgentDefined, Cwd: t.projectIn(tm.Worktree)}
+	w := fsboard.Worker{Agent: tm.Agent, Cwd: t.projectIn(tm.Worktree)}
 	if spawnID != "" && spawnID != tm.SpawnID {
 		// Role and directory belong to the present life.
 		return fsboard.Worker{Life: fsboard.LifeReplaced}
@@ -132,11 +132,11 @@ func (t *Team) Lookup(name, spawnID string) fsboard.Worker {
 }
 
 // RoleGate implements [fsboard.RoleGates] with RoleVerify.
-func (t *Team) RoleGate(w fsboard.Worker) string {
+func (t *Team) RoleGate(agent string) string {
 	if t.RoleVerify == nil {
 		return ""
 	}
-	return t.RoleVerify(w.Agent, w.AgentDefined)
+	return t.RoleVerify(agent)
 }
 
 // rootIsThere tells a teammate that is missing from a root that is, as with a

@@ -1,8 +1,6 @@
 package team
 
 import (
-	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -161,35 +159,9 @@ func TestLookupWithoutRecord(t *testing.T) {
 	}
 }
 
-// TestAgentDefined: a record says whether its role had a definition when it joined,
-// a broken one included.
-func TestAgentDefined(t *testing.T) {
-	team := newTeam(t)
-	dir := mkdirs(t, team.Root, "agents")
-	writeFile(t, filepath.Join(dir, "coder.md"), "---\nname: coder\ndescription: d\n---\nx\n")
-	writeFile(t, filepath.Join(dir, "broken.md"), "---\nname: broken\ndescription: d\n")
-	n := 0
-	for agent, want := range map[string]bool{"": false, "coder": true, "broken": true, "never": false} {
-		n++
-		r := JoinRequest{Name: fmt.Sprint("w", n), Agent: agent}
-		tm := must(team.Join(t.Context(), r))(t)
-		r.Name = fmt.Sprint("x", n)
-		held, lock, err := team.JoinHeld(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lock.Unlock()
-		for _, tm := range []Teammate{tm, held} {
-			if now := must(team.Read(tm.Name))(t); now.AgentDefined != want || team.Lookup(tm.Name, tm.SpawnID).AgentDefined != want {
-				t.Errorf("%q: %+v", agent, now)
-			}
-		}
-	}
-}
-
 func TestLookupRoleGate(t *testing.T) {
 	team := newTeam(t)
-	team.RoleVerify = func(agent string, _ bool) string { return "check " + agent }
+	team.RoleVerify = func(agent string) string { return "check " + agent }
 	a := must(team.Join(t.Context(), JoinRequest{Name: "ann", Agent: "reviewer"}))(t)
 	b := must(team.Join(t.Context(), JoinRequest{Name: "bob"}))(t)
 	for _, tm := range []Teammate{a, b} {
@@ -197,11 +169,11 @@ func TestLookupRoleGate(t *testing.T) {
 			t.Errorf("the gate is found before it is needed: %+v", got)
 		}
 	}
-	if got := team.RoleGate(fsboard.Worker{Agent: "reviewer"}); got != "check reviewer" {
+	if got := team.RoleGate("reviewer"); got != "check reviewer" {
 		t.Error(got)
 	}
 	team.RoleVerify = nil
-	if got := team.RoleGate(fsboard.Worker{Agent: "reviewer"}); got != "" {
+	if got := team.RoleGate("reviewer"); got != "" {
 		t.Error(got)
 	}
 }

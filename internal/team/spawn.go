@@ -281,7 +281,6 @@ func (t *Team) isEnded(b *fsboard.Board, tm Teammate) bool {
 func (t *Team) newResident(r *SpawnRequest, p *prepared) Teammate {
 	tm := t.newShell(r.Name, r.Agent, nil)
 	tm.SpawnID = p.spawnID
-	tm.AgentDefined = true // or it would have been refused
 	tm.Kind, tm.Status, tm.Label = r.Kind, StatusStarting, r.Label
 	tm.Command, tm.Tools, tm.Model = r.Command, p.agent.Tools, p.agent.Model
 	tm.TaskID = tm.SpawnID

@@ -28,10 +28,9 @@ type Team struct {
 	// name gets no further life before. Nil means that there is nothing to do.
 	Drain func(ctx context.Context, tm Teammate) error
 
-	// RoleVerify returns the default gate of an agent, "" for none; defined says
-	// that it had a definition when its teammate joined. It is called only when the
-	// gate of a claim is fixed. Nil means that no agent has one.
-	RoleVerify func(agent string, defined bool) string
+	// RoleVerify returns the default gate of an agent, "" for none. It is called
+	// only when the gate of a claim is fixed. Nil means that no agent has one.
+	RoleVerify func(agent string) string
 
 	// OnAsks is told the open questions of a name, oldest first, whenever one
 	// was asked or settled by this process: a pane shows them, and is blocked as

@@ -50,8 +50,7 @@ type Usage struct {
 type Teammate struct {
 	Name            string `json:"name"`
 	Label           string `json:"label,omitempty"`
-	Agent           string `json:"agent"`                  // its role; "" for none
-	AgentDefined    bool   `json:"agentDefined,omitempty"` // the role had a definition when it joined
+	Agent           string `json:"agent"` // its role; "" for none
 	Kind            string `json:"kind"`
 	SpawnID         string `json:"spawnId"`
 	PreviousSpawnID string `json:"previousSpawnId,omitempty"`
@@ -113,7 +112,6 @@ var teammateFields = []rawjson.Field[Teammate]{
 	{Name: "name", Of: func(tm *Teammate) any { return &tm.Name }},
 	{Name: "label", Opt: true, Of: func(tm *Teammate) any { return &tm.Label }},
 	{Name: "agent", Of: func(tm *Teammate) any { return &tm.Agent }},
-	{Name: "agentDefined", Opt: true, Of: func(tm *Teammate) any { return &tm.AgentDefined }},
 	{Name: "kind", Of: func(tm *Teammate) any { return &tm.Kind }},
 	{Name: "spawnId", Of: func(tm *Teammate) any { return &tm.SpawnID }},
 	{Name: "previousSpawnId", Opt: true, Of: func(tm *Teammate) any { return &tm.PreviousSpawnID }},
