@@ -112,6 +112,14 @@ func TestPiStallSteered(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *site, m *pitest.Model) {
 		s.ok("spawn", "ann", "worker", "RUN touch "+s.base+"/began; "+s.until("on"))
 		s.waitFile("began")
+		// What pi says of the beginning may come late, and is news.
+		last, since := int64(-1), time.Now()
+		eventually(t, "it has said all", func() bool {
+			if at := s.resident("ann").LastOutputAt; at != last {
+				last, since = at, time.Now()
+			}
+			return time.Since(since) > 2*time.Second
+		})
 		stalled := func() int {
 			s.ok("tick", "-q", "--stall", "1s")
 			return len(s.told("stalled"))
