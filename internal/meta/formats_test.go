@@ -118,7 +118,7 @@ func TestFormatFields(t *testing.T) {
 	for _, typ := range []string{
 		"fsboard.head", "fsboard.bootDue", "fsboard.Task", "fsboard.Claim", "fsboard.Gate", "fsboard.Receipt", "fsboard.Decided",
 		"fsboard.Marker", "fsboard.Event", "fsboard.Notice", "fsboard.archiveLine", "fsboard.runFile",
-		"team.Session", "team.HostRecord", "team.Teammate", "team.Ask", "team.AskAnswer", "todo.line", "todo.Item", "team.Request", "team.HarnessStatus", "team.published", "team.offerRecord", "team.Watch", "team.LedgerRow", "inbox.onceKey", "fsx.Process", "fsx.Holder", "inbox.Header",
+		"team.Session", "team.HostRecord", "team.Teammate", "team.Ask", "team.AskAnswer", "todo.line", "todo.Item", "team.Request", "team.HarnessStatus", "team.published", "team.offerRecord", "team.seenRecord", "team.Watch", "team.LedgerRow", "inbox.onceKey", "fsx.Process", "fsx.Holder", "inbox.Header",
 		"herdr.Run", "herdr.Lease", "herdr.tabRecord", "term.Terminal",
 	} {
 		names, there := have[typ]

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/seed6990a682/teams/fsboard"
@@ -48,34 +47,6 @@ func (p Place) offerLock(name string) string {
 	return filepath.Join(p.TeamDir(), name, "claimable.lock")
 }
 
-// offerMemory is what a harness remembers between two passes, so that it does
-// not read the board again when nothing has changed.
-type offerMemory struct {
-	mu   sync.Mutex
-	seen map[string]offerSeen // by spawn id
-}
-
-type offerSeen struct {
-	revision int64
-	next     int64 // when a back-off ends
-}
-
-func (m *offerMemory) nothingNew(spawnID string, revision int64) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, ok := m.seen[spawnID]
-	return ok && s.revision == revision && nowMillis() < s.next
-}
-
-func (m *offerMemory) note(spawnID string, s offerSeen) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.seen == nil {
-		m.seen = map[string]offerSeen{}
-	}
-	m.seen[spawnID] = s
-}
-
 // tickOffers tells each idle resident that has nothing to do which tasks it may
 // take: of each task in each epoch once, so that an idle team stays idle.
 func (t *Team) tickOffers(ctx context.Context, b *fsboard.Board, all []Teammate, r *TickReport) {
@@ -88,7 +59,7 @@ func (t *Team) tickOffers(ctx context.Context, b *fsboard.Board, all []Teammate,
 		if !tm.Resident() || tm.Status != StatusIdle || tm.Stop != "" || t.offers.nothingNew(tm.SpawnID, revision) {
 			continue
 		}
-		if t.Liveness(tm) != fsx.Alive {
+		if t.seenOnDisk(tm, revision) || t.Liveness(tm) != fsx.Alive {
 			continue
 		}
 		n, err := t.offer(ctx, b, tm, revision)
@@ -107,7 +78,7 @@ func (t *Team) offer(ctx context.Context, b *fsboard.Board, tm Teammate, revisio
 		return 0, err
 	}
 	if len(held) > 0 { // it has something to do until the board says otherwise
-		t.offers.note(tm.SpawnID, offerSeen{revision, math.MaxInt64})
+		t.noteSeen(tm, offerSeen{revision, math.MaxInt64}, t.toldMark(tm.Name), "")
 		return 0, nil
 	}
 	busy, err := t.hasOtherMail(tm.Name)
@@ -118,41 +89,36 @@ func (t *Team) offer(ctx context.Context, b *fsboard.Board, tm Teammate, revisio
 	if err != nil {
 		return 0, err
 	}
+	// A look before the lock, which is a write.
+	told := t.toldMark(tm.Name)
+	rec, err := t.readOffers(tm)
+	if err != nil {
+		return 0, err
+	}
+	if !rec.Pending {
+		if fresh, _, _, err := t.choose(tm, &rec, &offers, told); err != nil || len(fresh) == 0 {
+			return 0, err
+		}
+	}
 	lock, free, err := fsx.TryAcquire(t.offerLock(tm.Name))
 	if err != nil || !free {
 		return 0, err
 	}
 	defer lock.Unlock()
-	rec, err := t.readOffers(tm)
-	if err != nil {
+	told = t.toldMark(tm.Name)
+	if rec, err = t.readOffers(tm); err != nil {
 		return 0, err
 	}
 	if rec.Pending {
 		if err := t.publishOffer(tm, &rec); err != nil {
 			return 0, err
 		}
+		told = t.toldMark(tm.Name)
 	}
-	fresh := rec.fresh(offers.Tasks)
-	if len(fresh) == 0 {
-		t.offers.note(tm.SpawnID, offerSeen{offers.Revision, offers.Next})
-		return 0, nil
-	}
-	if age := nowMillis() - rec.At; age >= 0 && age < offerPace.Milliseconds() {
-		return 0, nil
-	}
-	var still []offeredTask
-	if unread, err := t.isUnread(tm.Name, rec.Message); err != nil {
+	fresh, still, more, err := t.choose(tm, &rec, &offers, told)
+	if err != nil || len(fresh) == 0 {
 		return 0, err
-	} else if unread { // it is replaced by this one
-		still = rec.still(offers.Tasks)
 	}
-	room := maxOffers - len(still)
-	if room <= 0 { // it has enough to choose from, and is told of the others when it has read that
-		t.offers.note(tm.SpawnID, offerSeen{offers.Revision, min(offers.Next, nowMillis()+offerPace.Milliseconds())})
-		return 0, nil
-	}
-	more := len(fresh) > room
-	fresh = fresh[:min(len(fresh), room)]
 	list := append(slices.Clone(fresh), still...)
 	id, _, err := t.noticeID(ctx)
 	if err != nil {
@@ -167,9 +133,35 @@ func (t *Team) offer(ctx context.Context, b *fsboard.Board, tm Teammate, revisio
 		return 0, err
 	}
 	if !more {
-		t.offers.note(tm.SpawnID, offerSeen{offers.Revision, offers.Next})
+		t.noteSeen(tm, offerSeen{offers.Revision, offers.Next}, t.toldMark(tm.Name), "")
 	}
 	return len(fresh), nil
+}
+
+// choose says which tasks a notice would tell of now that are new, which of the
+// last one it would repeat, and whether there are more; no new ones: there is
+// nothing to tell now. told is the toldMark of rec.
+func (t *Team) choose(tm Teammate, rec *offerRecord, offers *fsboard.Offers, told string) (fresh, still []offeredTask, more bool, err error) {
+	fresh = rec.fresh(offers.Tasks)
+	if len(fresh) == 0 {
+		t.noteSeen(tm, offerSeen{offers.Revision, offers.Next}, told, "")
+		return nil, nil, false, nil
+	}
+	if age := nowMillis() - rec.At; age >= 0 && age < offerPace.Milliseconds() {
+		return nil, nil, false, nil
+	}
+	if unread, err := t.isUnread(tm.Name, rec.Message); err != nil {
+		return nil, nil, false, err
+	} else if unread { // it is replaced by this one
+		still = rec.still(offers.Tasks)
+	}
+	room := maxOffers - len(still)
+	if room <= 0 { // it has enough to choose from, and is told of the others when it has read that
+		t.noteSeen(tm, offerSeen{offers.Revision, offers.Next}, told, rec.Message)
+		return nil, nil, false, nil
+	}
+	more = len(fresh) > room
+	return fresh[:min(len(fresh), room)], still, more, nil
 }
 
 // fresh are the offers of which the life was not told.

@@ -82,6 +82,7 @@ func (t *Team) Tick(ctx context.Context, b *fsboard.Board, o TickOptions) (TickR
 		r.Harness = true
 		return r, nil
 	}
+	t.offers.onDisk.Store(true) // for the next tick
 	look, lookErr := t.pass(ctx, b, o, &r)
 	if lookErr != nil {
 		return r, lookErr
