@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime/debug"
 
 	"github.com/seed6990a682/teams/internal/errs"
 	"github.com/seed6990a682/teams/internal/render"
@@ -64,7 +65,14 @@ func (c *harnessCmd) Run(ctx context.Context, e *Env) error {
 }
 
 // host hosts one teammate until its life is over.
+// hostMemory is from where on a host collects what it does not need any more
+// rather than take more: what large mail needs for a moment comes many times over.
+const hostMemory = 48 << 20
+
 func (c *harnessCmd) host(ctx context.Context, e *Env) error {
+	if e.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(hostMemory)
+	}
 	t, b, err := e.open()
 	if err != nil {
 		return err

@@ -364,7 +364,10 @@ func TestPiMailHostKilled(t *testing.T) {
 func TestPiHostDies(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *site, m *pitest.Model) {
-		s.ok("spawn", "ann", "worker", "ERROR 503")
+		// Not by the leader, who would have it asked for its report, which is a run too.
+		s.ok("join", "bob", "-q")
+		s.ok("spawn", "ann", "worker")
+		s.as("bob").ok("send", "ann", "ERROR 503", "-q")
 		s.becomes("ann", "idle after a run that failed", func(r resident) bool {
 			return r.Status == "idle" && strings.Contains(r.Error, "its last run failed")
 		})

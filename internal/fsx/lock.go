@@ -120,7 +120,9 @@ func Acquire(ctx context.Context, path string, timeout time.Duration) (*Lock, er
 					continue
 				}
 			} else {
-				fl, ok, err = waitFlock(limited, path)
+				if fl, ok, err = waitFlock(limited, path); bare(err) == syscall.ENOENT {
+					continue // with its directory, or to be made again
+				}
 			}
 		}
 		if err != nil {
@@ -239,14 +241,14 @@ func Held(path string) (bool, error) {
 // newFlock is a lock of its own for each acquisition: one that is held answers
 // every further caller with success. O_NONBLOCK does not matter to flock(2), but
 // to a fifo; and package os then spares four calls of fcntl(2) for each file.
-func newFlock(path string) *flock.Flock {
+func newFlock(path string, more int) *flock.Flock {
 	return flock.New(path,
-		flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC),
+		flock.SetFlag(os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|more),
 		flock.SetPermissions(fileMode))
 }
 
 func tryFlock(path string) (fl *flock.Flock, ok bool, err error) {
-	fl = newFlock(path)
+	fl = newFlock(path, os.O_CREATE)
 	err = call(OpFlock, path, func() (err error) {
 		ok, err = fl.TryLock()
 		return err
@@ -276,7 +278,9 @@ func newWaiter(path string) *waiter {
 		idle.waiters[path] = ws[1:]
 		return ws[0]
 	}
-	w := &waiter{fl: newFlock(path), arrived: make(chan error, 1)}
+	// It does not make the file, which is there: its caller may have given up
+	// before it opens it, and have removed the directory.
+	w := &waiter{fl: newFlock(path, 0), arrived: make(chan error, 1)}
 	go func() {
 		err := call(OpFlock, path, w.fl.Lock)
 		idle.mu.Lock()
