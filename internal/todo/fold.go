@@ -105,10 +105,12 @@ func (f *folded) apply(l *line) bool {
 	next := f.state
 	switch l.Kind {
 	case kindSnapshot:
+		ids, contents := map[string]bool{}, map[string]bool{}
 		for _, it := range l.Items {
-			if it.ID == "" || it.Content == "" || !known(it.Status) {
+			if it.ID == "" || it.Content == "" || !known(it.Status) || ids[it.ID] || contents[it.Content] {
 				return false
 			}
+			ids[it.ID], contents[it.Content] = true, true
 		}
 		next.items = l.Items
 		for _, it := range l.Items {
