@@ -28,12 +28,16 @@ func (t *Team) checkResidents(all []Teammate) []fsboard.Finding {
 		path := t.TeammateFile(tm.Name)
 		life := t.Liveness(tm)
 		held, err := fsx.Held(t.AliveLock(tm.Name))
+		left := ""
+		if err == nil && !held && tm.Status != StatusStopped && life == fsx.Alive {
+			left = orphans(tm)
+		}
 		switch {
 		case err != nil || held:
 		case halfSpawned(tm) && life != fsx.Alive:
 			add("half_spawned", fsboard.SeverityWarning, path, "the spawn of %s did not finish", tm.Name)
-		case tm.Status != StatusStopped && life == fsx.Alive && orphans(tm) != "":
-			add("orphaned", fsboard.SeverityError, path, "the host of %s has died, and %s; --fix ends it", tm.Name, orphans(tm))
+		case left != "":
+			add("orphaned", fsboard.SeverityError, path, "the host of %s has died, and %s; --fix ends it", tm.Name, left)
 		case tm.Status != StatusStopped && life == fsx.Dead:
 			add("dead_resident", fsboard.SeverityWarning, path, "%s has died, and its end is not finished", tm.Name)
 		case t.looksUnended(tm) && tm.Status == StatusStopped:
